@@ -1,0 +1,1 @@
+"""Dynamic parameters of any robot from its logs."""

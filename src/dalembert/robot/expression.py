@@ -1,0 +1,248 @@
+"""The arithmetic of robot files: numbers, constants, units, a few functions; a grammar, never Python's eval.
+
+    sum     = product (("+" | "-") product)*
+    product = power (("*" | "/") power | unit)*          "15.52 deg", "2*pi/5 mm"
+    power   = sign ("^" | "**") power | sign
+    sign    = ("+" | "-") sign | atom
+    atom    = number | name | name "(" sum ("," sum)* ")" | "(" sum ")"
+
+A parsed expression is a tree that any algebra can evaluate: floats here, CasADi in ``symbolic``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.errors import RobotError, choices
+
+__all__ = ["FUNCTIONS", "UNITS", "Call", "Expression", "Name", "Number", "evaluate", "names_in", "parse", "to_text"]
+
+UNITS: Mapping[str, float] = {
+    "m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254,
+    "rad": 1.0, "deg": math.pi / 180.0, "turn": 2.0 * math.pi,
+    "kg": 1.0, "g": 1e-3, "N": 1.0, "kN": 1e3, "Nm": 1.0, "mNm": 1e-3,
+    "s": 1.0, "ms": 1e-3, "Hz": 1.0, "rpm": 2.0 * math.pi / 60.0,
+}  # fmt: skip
+FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
+    "sin": (1, math.sin), "cos": (1, math.cos), "tan": (1, math.tan), "sqrt": (1, math.sqrt),
+    "abs": (1, abs), "exp": (1, math.exp), "tanh": (1, math.tanh), "sign": (1, lambda x: float((x > 0) - (x < 0))),
+    "asin": (1, math.asin), "acos": (1, math.acos), "atan": (1, math.atan), "atan2": (2, math.atan2),
+}  # fmt: skip
+CONSTANTS: Mapping[str, float] = {"pi": math.pi}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A constant or a coordinate."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator (+ - * / ^ neg) or a function of the grammar, applied to its arguments."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+Expression = Number | Name | Call
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_.]*)|(?P<op>\*\*|[-+*/^(),]))"
+)
+_MAX_LENGTH, _MAX_DEPTH = 2000, 60  # far beyond any robot file; keeps a hostile one from exhausting the stack
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.depth = text, 0, 0
+        if len(text) > _MAX_LENGTH:
+            raise RobotError(f"expression of {len(text)} characters, expected at most {_MAX_LENGTH}")
+        self.tokens = self._tokens()
+
+    def _tokens(self) -> list[tuple[str, str]]:
+        out, at = [], 0
+        text = self.text.rstrip()
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise RobotError(f"expression {self.text!r}: unexpected {text[at:].strip()[:1]!r}")
+            at = match.end()
+            kind = match.lastgroup or ""
+            out.append((kind, match.group(kind)))
+        return out
+
+    def peek(self) -> tuple[str, str]:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+
+    def take(self) -> tuple[str, str]:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def whole(self) -> Expression:
+        tree = self.sum()
+        if self.peek()[0] != "end":
+            raise RobotError(f"expression {self.text!r}: unexpected {self.peek()[1]!r}")
+        return tree
+
+    def sum(self) -> Expression:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise RobotError(f"expression {self.text[:40]!r}...: nested deeper than {_MAX_DEPTH} levels")
+        left = self.product()
+        while self.peek()[1] in ("+", "-"):
+            left = Call(self.take()[1], (left, self.product()))
+        self.depth -= 1
+        return left
+
+    def product(self) -> Expression:
+        left = self.power()
+        while True:
+            kind, text = self.peek()
+            if text in ("*", "/") and kind == "op":
+                left = Call(self.take()[1], (left, self.power()))
+            elif kind == "name":  # a number or bracket followed by a word: its unit
+                self.take()
+                if text not in UNITS:
+                    raise RobotError(f"expression {self.text!r}: unknown unit {text!r}; {choices(text, UNITS)}")
+                left = Call("*", (left, Number(UNITS[text])))
+            else:
+                return left
+
+    def power(self) -> Expression:
+        base = self.sign()
+        if self.peek()[1] in ("^", "**"):
+            self.take()
+            self.depth += 1
+            if self.depth > _MAX_DEPTH:
+                raise RobotError(f"expression {self.text[:40]!r}...: nested deeper than {_MAX_DEPTH} levels")
+            exponent = self.power()
+            self.depth -= 1
+            if isinstance(base, Call) and base.function == "neg":  # -x^2 is -(x^2)
+                return Call("neg", (Call("^", (base.arguments[0], exponent)),))
+            return Call("^", (base, exponent))
+        return base
+
+    def sign(self) -> Expression:
+        negative = False
+        while self.peek()[1] in ("+", "-"):
+            negative ^= self.take()[1] == "-"
+        tree = self.atom()
+        return Call("neg", (tree,)) if negative else tree
+
+    def atom(self) -> Expression:
+        kind, text = self.take()
+        if kind == "number":
+            return Number(float(text))
+        if kind == "name" and self.peek()[1] == "(":
+            return self.call(text)
+        if kind == "name":
+            return Name(text)
+        if text == "(":
+            tree = self.sum()
+            self.close()
+            return tree
+        raise RobotError(f"expression {self.text!r}: unexpected {text or 'end'!r}, expected a number, a name or '('")
+
+    def call(self, function: str) -> Expression:
+        self.take()
+        arguments = [self.sum()]
+        while self.peek()[1] == ",":
+            self.take()
+            arguments.append(self.sum())
+        self.close()
+        if function in ("d", "dd") and len(arguments) == 1:  # velocity and acceleration of a coordinate
+            return Call(function, tuple(arguments))
+        if function not in FUNCTIONS:
+            raise RobotError(f"expression {self.text!r}: unknown function {function!r}; {choices(function, FUNCTIONS)}")
+        if len(arguments) != FUNCTIONS[function][0]:
+            raise RobotError(
+                f"expression {self.text!r}: {function} takes {FUNCTIONS[function][0]} argument(s), found {len(arguments)}"
+            )
+        return Call(function, tuple(arguments))
+
+    def close(self) -> None:
+        if self.take()[1] != ")":
+            raise RobotError(f"expression {self.text!r}: expected ')'")
+
+
+def parse(text: str) -> Expression:
+    """Tree of an expression; RobotError with the text and the place when it does not follow the grammar."""
+    return _Parser(text).whole()
+
+
+def names_in(tree: Expression) -> set[str]:
+    """Names an expression refers to, functions and constants of the grammar left out."""
+    if isinstance(tree, Name):
+        return set() if tree.name in CONSTANTS else {tree.name}
+    if isinstance(tree, Call):
+        return set().union(*(names_in(a) for a in tree.arguments))
+    return set()
+
+
+def evaluate(tree: Expression, values: Mapping[str, float]) -> float:
+    """Numeric value of an expression in which every name has one."""
+    try:
+        value = _evaluate(tree, values)
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise RobotError(f"expression {to_text(tree)!r}: {error}") from None
+    if not math.isfinite(value):
+        raise RobotError(f"expression {to_text(tree)!r}: found {value}, expected a finite number")
+    return value
+
+
+def _evaluate(tree: Expression, values: Mapping[str, float]) -> float:
+    if isinstance(tree, Number):
+        return tree.value
+    if isinstance(tree, Name):
+        if tree.name in values:
+            return values[tree.name]
+        if tree.name in CONSTANTS:
+            return CONSTANTS[tree.name]
+        raise RobotError(f"unknown name {tree.name!r}; {choices(tree.name, (*values, *CONSTANTS))}")
+    a = [_evaluate(argument, values) for argument in tree.arguments]
+    if tree.function in OPERATORS:
+        value = OPERATORS[tree.function](*a)
+        if isinstance(value, complex):
+            raise ValueError("fractional power of a negative number")
+        return float(value)
+    if tree.function in FUNCTIONS:
+        return float(FUNCTIONS[tree.function][1](*a))
+    raise RobotError(f"{tree.function}(...) has no value here: it is the rate of a coordinate")
+
+
+OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "^": lambda a, b: a**b,
+    "neg": lambda a: -a,
+}
+
+
+def to_text(tree: Expression) -> str:
+    """An expression as text that :func:`parse` reads back."""
+    if isinstance(tree, Number):
+        return repr(tree.value)
+    if isinstance(tree, Name):
+        return tree.name
+    arguments = [to_text(a) for a in tree.arguments]
+    if tree.function == "neg":
+        return f"(-{arguments[0]})"
+    if tree.function in OPERATORS:
+        return f"({arguments[0]} {tree.function} {arguments[1]})"
+    return f"{tree.function}({', '.join(arguments)})"
