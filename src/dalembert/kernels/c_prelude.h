@@ -1,0 +1,126 @@
+/* Vector arithmetic for generated dalembert kernels: C99 with the GCC vector extension, no -ffast-math. */
+#include <math.h>
+#include <string.h>
+#if defined(DAL_STREAM) && defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#define DAL_L 8 /* samples per vector: one cache line of doubles */
+typedef double dal_v __attribute__((vector_size(64)));
+typedef long long dal_m __attribute__((vector_size(64)));
+typedef double dal_u __attribute__((vector_size(64), aligned(8), may_alias));
+typedef long long dal_h __attribute__((vector_size(32)));
+#define DAL_INLINE static inline __attribute__((always_inline, unused))
+#define DAL_CALL static __attribute__((noinline, unused))
+#define DAL_SIGN_BIT (-0x7fffffffffffffffLL - 1)
+
+DAL_INLINE dal_v dal_set(double a) { return (dal_v){a, a, a, a, a, a, a, a}; }
+DAL_INLINE dal_v dal_pick(dal_m mask, dal_v a, dal_v b) { return (dal_v)((mask & (dal_m)a) | (~mask & (dal_m)b)); }
+DAL_INLINE dal_v dal_truth(dal_m mask) { return (dal_v)(mask & (dal_m)dal_set(1.0)); }
+DAL_INLINE int dal_any(dal_m mask)
+{
+    dal_h half[2];
+    memcpy(half, &mask, sizeof mask);
+    half[0] |= half[1];
+    return (half[0][0] | half[0][1] | half[0][2] | half[0][3]) != 0;
+}
+
+/* Eight samples of one input entry. The last vector repeats the last sample instead of reading past the end. */
+DAL_INLINE dal_v dal_load(const double *a, long long stride, long long left)
+{
+    if (stride == 0) return dal_set(a[0]);
+    if (left >= DAL_L) {
+        if (stride == 1) return (dal_v)*(const dal_u *)a;
+        return (dal_v){a[0], a[stride], a[2 * stride], a[3 * stride], a[4 * stride], a[5 * stride], a[6 * stride], a[7 * stride]};
+    }
+    dal_v r = dal_set(a[0]);
+    for (int k = 1; k < left; k++) r[k] = a[k * stride];
+    return r;
+}
+
+/* Output rows are 64-byte aligned and padded to whole vectors. With DAL_STREAM they bypass the cache. */
+#if defined(DAL_STREAM) && defined(__AVX512F__)
+DAL_INLINE void dal_store(double *a, dal_v b) { _mm512_stream_pd(a, (__m512d)b); }
+#elif defined(DAL_STREAM) && defined(__SSE2__)
+DAL_INLINE void dal_store(double *a, dal_v b)
+{
+    __m128d part[4];
+    memcpy(part, &b, sizeof b);
+    for (int k = 0; k < 4; k++) _mm_stream_pd(a + 2 * k, part[k]);
+}
+#else
+DAL_INLINE void dal_store(double *a, dal_v b) { *(dal_v *)a = b; }
+#endif
+#if defined(DAL_STREAM) && defined(__SSE2__)
+#define DAL_FENCE() _mm_sfence()
+#else
+#define DAL_FENCE()
+#endif
+
+DAL_INLINE dal_v dal_fabs(dal_v a) { return (dal_v)((dal_m)a & ~DAL_SIGN_BIT); }
+DAL_INLINE dal_v dal_copysign(dal_v a, dal_v b) { return (dal_v)(((dal_m)a & ~DAL_SIGN_BIT) | ((dal_m)b & DAL_SIGN_BIT)); }
+DAL_INLINE dal_v dal_sign(dal_v a) { return dal_pick(a > 0.0, dal_set(1.0), dal_pick(a < 0.0, dal_set(-1.0), a)); }
+DAL_INLINE dal_v dal_fmin(dal_v a, dal_v b) { return dal_pick((a < b) | (b != b), a, b); }
+DAL_INLINE dal_v dal_fmax(dal_v a, dal_v b) { return dal_pick((a > b) | (b != b), a, b); }
+DAL_INLINE dal_v dal_if_else_zero(dal_v a, dal_v b) { return (dal_v)((a != 0.0) & (dal_m)b); }
+
+#define DAL_LANES1(name, f) DAL_CALL dal_v name(dal_v a) { for (int k = 0; k < DAL_L; k++) a[k] = f(a[k]); return a; }
+#define DAL_LANES2(name, f) DAL_CALL dal_v name(dal_v a, dal_v b) { for (int k = 0; k < DAL_L; k++) a[k] = f(a[k], b[k]); return a; }
+DAL_LANES1(dal_sqrt, sqrt) DAL_LANES1(dal_floor, floor) DAL_LANES1(dal_ceil, ceil) DAL_LANES1(dal_exp, exp)
+DAL_LANES1(dal_log, log) DAL_LANES1(dal_expm1, expm1) DAL_LANES1(dal_log1p, log1p) DAL_LANES1(dal_tan, tan)
+DAL_LANES1(dal_asin, asin) DAL_LANES1(dal_acos, acos) DAL_LANES1(dal_atan, atan) DAL_LANES1(dal_sinh, sinh)
+DAL_LANES1(dal_cosh, cosh) DAL_LANES1(dal_tanh, tanh) DAL_LANES1(dal_asinh, asinh) DAL_LANES1(dal_acosh, acosh)
+DAL_LANES1(dal_atanh, atanh) DAL_LANES1(dal_erf, erf)
+DAL_LANES2(dal_pow, pow) DAL_LANES2(dal_fmod, fmod) DAL_LANES2(dal_remainder, remainder)
+DAL_LANES2(dal_atan2, atan2) DAL_LANES2(dal_hypot, hypot)
+
+/* Winitzki's guess, then Newton with Halley's correction on erfc, which keeps its digits where erf saturates. */
+static double dal_erfinv1(double x)
+{
+    double a = fabs(x);
+    if (!(a < 1.0)) return a == 1.0 ? copysign(INFINITY, x) : NAN;
+    if (a < 1e-8) return x * 0.88622692545275801365;
+    double l = log1p(-a * a), h = 4.3307467508 + 0.5 * l, w = sqrt(sqrt(h * h - l / 0.147) - h);
+    for (int k = 0; k < 4; k++) {
+        double f = (a > 0.5 ? (1.0 - a) - erfc(w) : erf(w) - a) / (1.12837916709551257390 * exp(-w * w));
+        w -= f / (1.0 + w * f);
+    }
+    return copysign(w, x);
+}
+DAL_LANES1(dal_erfinv, dal_erfinv1)
+
+/*
+ * Sine and cosine: Cody and Waite reduction by pi/2 in three parts of 33 bits (the products with the quadrant number
+ * are exact below 2^20 quadrants), then the polynomials of fdlibm on [-pi/4, pi/4]. About one unit in the last place.
+ * Larger arguments, inf and NaN go to libm, lane by lane.
+ */
+DAL_CALL void dal_sincos(dal_v x, dal_v *sine, dal_v *cosine)
+{
+    const double shift = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer held in the low bits */
+    dal_v t = x * 6.36619772367581382433e-01 + shift, n = t - shift;
+    dal_m q = (dal_m)t;
+    dal_v r = x - n * 1.57079632673412561417e+00;
+    dal_v w = n * 6.07710050630396597660e-11, y = r - w;
+    w = n * 2.02226624879595063154e-21 - ((r - y) - w);
+    dal_v lo = w;
+    r = y - lo;
+    lo = (y - r) - lo; /* r + lo is the reduced argument */
+    dal_v z = r * r;
+    dal_v ps = -1.66666666666666324348e-01 + z * (8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04
+        + z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10))));
+    dal_v s = r + (r * z * ps + lo);
+    dal_v pc = 4.16666666666666019037e-02 + z * (-1.38888888888741095749e-03 + z * (2.48015872894767294178e-05
+        + z * (-2.75573143513906633035e-07 + z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))));
+    dal_v hz = 0.5 * z, u = 1.0 - hz;
+    dal_v c = u + (((1.0 - u) - hz) + (z * z * pc - r * lo));
+    dal_m swap = (q & 1) != 0;
+    dal_v a = dal_pick(swap, c, s), b = dal_pick(swap, s, c);
+    a = (dal_v)((dal_m)a ^ ((q & 2) << 62));
+    b = (dal_v)((dal_m)b ^ (((q + 1) & 2) << 62));
+    dal_m hard = ~(dal_fabs(x) <= 1e5);
+    if (__builtin_expect(dal_any(hard), 0))
+        for (int k = 0; k < DAL_L; k++)
+            if (hard[k]) { a[k] = sin(x[k]); b[k] = cos(x[k]); }
+    *sine = a;
+    *cosine = b;
+}
