@@ -1,23 +1,22 @@
 """Keep constraints.txt, the one list of versions tested together, in force.
 
 python .ci/pins.py write   copy constraints.txt into pyproject.toml, where `uv run` reads it
-python .ci/pins.py check   fail when that copy is stale, or when a package of this environment differs from it
+python .ci/pins.py check   fail when that copy is stale, or when what `uv run` chose (uv.lock) differs
 """
 
 import re
 import sys
 import tomllib
-from importlib.metadata import distributions
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 PYPROJECT = ROOT / "pyproject.toml"
+LOCK = ROOT / "uv.lock"
 BLOCK = re.compile(r"(# BEGIN constraints\.txt[^\n]*\n).*?(# END constraints\.txt)", re.DOTALL)
 PIN = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+")  # a name and a version: no address, no hash
 # What builds the package itself, in uv's own build environment
 BUILD = ("hatchling", "packaging", "pathspec", "pluggy", "tomlkit", "trove-classifiers")
-OWN = {"dalembert", "pip", "setuptools", "wheel", "uv"}
 
 
 def normal(name: str) -> str:
@@ -41,7 +40,8 @@ def block(pinned: dict[str, str]) -> str:
     def array(key: str, names: list[str]) -> str:
         return f"{key} = [\n" + "".join(f'    "{n}=={pinned[n]}",\n' for n in names) + "]\n"
 
-    return array("constraint-dependencies", sorted(pinned)) + array("build-constraint-dependencies", list(BUILD))
+    everything = array("constraint-dependencies", sorted(pinned))
+    return everything + array("build-constraint-dependencies", list(BUILD))
 
 
 def write(pinned: dict[str, str]) -> None:
@@ -53,14 +53,16 @@ def check(pinned: dict[str, str]) -> None:
     uv = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["uv"]
     if tomllib.loads(block(pinned)) != {k: v for k, v in uv.items() if k.endswith("constraint-dependencies")}:
         sys.exit("pyproject.toml does not carry constraints.txt: run `python .ci/pins.py write`")
-    installed = {normal(d.name): d.version for d in distributions() if normal(d.name) not in OWN}
-    for name, version in sorted(installed.items()):
-        if pinned.get(name) != version:
-            print(f"{name}: installed {version}, constraints.txt has {pinned.get(name, 'no such line')}")
-    wrong = sum(pinned.get(name) != version for name, version in installed.items())
+    packages = tomllib.loads(LOCK.read_text(encoding="utf-8"))["package"]
+    locked = {p["name"]: p["version"] for p in packages if p["name"] != "dalembert"}
+    wrong = [
+        f"{name}: uv chose {locked.get(name, 'none')}, constraints.txt has {pinned.get(name, 'none')}"
+        for name in sorted(locked.keys() | (pinned.keys() - set(BUILD)))
+        if locked.get(name) != pinned.get(name)
+    ]
     if wrong:
-        sys.exit(f"{wrong} of {len(installed)} packages are not the tested ones")
-    print(f"{len(installed)} packages, all at the versions of constraints.txt")
+        sys.exit("\n".join(wrong))
+    print(f"{len(locked)} packages, all at the versions of constraints.txt")
 
 
 if __name__ == "__main__":

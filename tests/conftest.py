@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import hypothesis
 import numpy as np
@@ -14,6 +15,15 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Every run compiles what it tests; set DALEMBERT_CACHE to share compiled kernels between runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "DALEMBERT_CACHE" not in os.environ:
+            patch.setenv("DALEMBERT_CACHE", str(tmp_path_factory.mktemp("kernels")))
+        yield
 
 
 @pytest.fixture
