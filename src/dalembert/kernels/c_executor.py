@@ -22,6 +22,7 @@ import numpy as np
 
 from dalembert.errors import KernelError
 from dalembert.kernels.c_emitter import ENTRY_POINT, emit
+from dalembert.kernels.layout import Rows, aligned_zeros
 from dalembert.kernels.tape import FloatArray, Program
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -33,7 +34,6 @@ STREAM_FLAG = "-DDAL_STREAM"
 # Outputs above this size leave the cache before anybody reads them: write around it.
 STREAM_BYTES = 16 * 2**20
 COMPILE_TIMEOUT_S = 300.0
-CACHE_LINE = 64
 
 
 class CompilerMissing(KernelError):
@@ -53,6 +53,7 @@ class CExecutor:
     """Runs one program by generated C. Holds no state a call changes, so threads may share it."""
 
     backend = "c"
+    releases_gil = True
 
     def __init__(self, program: Program) -> None:
         compiler = find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", ""))
@@ -63,21 +64,20 @@ class CExecutor:
         self._plain = load(self._text, compiler, ())
         self._streaming: Any = None
 
-    def run(self, inputs: Sequence[FloatArray], rows: Sequence[FloatArray], n: int) -> None:
+    def run(self, inputs: Sequence[FloatArray], rows: Sequence[Rows], n: int) -> None:
         """Fill the output rows for n samples.
 
-        `inputs[i]` has shape (n, size) and any strides; `rows[k]` is the row of the k-th non-constant output entry,
-        64-byte aligned with room for n rounded up to a multiple of 8.
+        `inputs[i]` has shape (n, size) and any strides; `rows[k]` are the rows of output k.
         """
-        if n == 0 or not rows:
+        targets = np.concatenate([row.memory.ctypes.data + row.index * row.memory.strides[0] for row in rows])
+        if n == 0 or not len(targets):
             return
         inputs = [array if _addressable(array) else np.ascontiguousarray(array) for array in inputs]
-        pointers = np.array([array.ctypes.data for array in inputs], dtype=np.uintp)
+        pointers = np.array([array.ctypes.data for array in inputs], dtype=np.int64)
         strides = np.array([array.strides for array in inputs], dtype=np.int64).reshape(-1, 2) // 8
-        sample, entry = np.ascontiguousarray(strides[:, 0]), np.ascontiguousarray(strides[:, 1])
-        targets = np.array([row.ctypes.data for row in rows], dtype=np.uintp)
-        work = aligned_empty(self._work_size)
-        function = self._function(n * len(rows) * 8)
+        sample, entry = np.ascontiguousarray(strides.T)
+        work = aligned_zeros(1, self._work_size)
+        function = self._function(n * len(targets) * 8)
         function(*(array.ctypes.data for array in (pointers, sample, entry, targets, work)), n)
 
     def _function(self, written_bytes: int) -> Any:
@@ -91,13 +91,6 @@ class CExecutor:
 def _addressable(array: FloatArray) -> bool:
     """Whether C can step through it in whole doubles."""
     return array.flags.aligned and all(stride % 8 == 0 for stride in array.strides)
-
-
-def aligned_empty(size: int) -> FloatArray:
-    """`size` doubles that start on a cache line."""
-    raw = np.empty(size + CACHE_LINE // 8)
-    skip = (-raw.ctypes.data % CACHE_LINE) // 8
-    return raw[skip : skip + size]
 
 
 _PROBE = """#include <math.h>
@@ -152,7 +145,9 @@ def _library(key: str, text: str, command: tuple[str, ...], flags: tuple[str, ..
         binary = _compile(text, command, flags)
     except subprocess.CalledProcessError as error:
         reason = error.stderr.decode(errors="replace").strip().splitlines()
-        raise KernelError(f"{command[0]} cannot compile a kernel: {reason[0] if reason else error}") from error
+        raise KernelError(
+            f"{command[0]} cannot compile a kernel: {reason[0] if reason else error}"
+        ) from error
     except (OSError, subprocess.SubprocessError) as error:
         raise KernelError(f"{command[0]} cannot compile a kernel: {error}") from error
     return _store_and_load(binary, key, folder)
@@ -221,7 +216,9 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> byt
 
 
 def _output_of(command: tuple[str, ...]) -> str:
-    done = subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=COMPILE_TIMEOUT_S)
+    done = subprocess.run(
+        command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=COMPILE_TIMEOUT_S
+    )
     return done.stdout.decode(errors="replace")
 
 
@@ -235,6 +232,13 @@ def _machine() -> str:
     lines = {platform.machine(), platform.processor(), sys.platform}
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.split("\t")[0].strip().lower() in {"model name", "cpu family", "model", "flags", "features", "cpu part"}:
+            if line.split("\t")[0].strip().lower() in {
+                "model name",
+                "cpu family",
+                "model",
+                "flags",
+                "features",
+                "cpu part",
+            }:
                 lines.add(line)
     return "\n".join(sorted(lines))

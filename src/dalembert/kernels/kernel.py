@@ -12,21 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.errors import KernelError
-from dalembert.kernels.c_executor import CExecutor, CompilerMissing, aligned_empty
+from dalembert.kernels.c_executor import CExecutor, CompilerMissing
+from dalembert.kernels.layout import LINE, Block, Rows, allocate
 from dalembert.kernels.numpy_executor import NumpyExecutor
-from dalembert.kernels.tape import FloatArray, IntArray, Output, Program
+from dalembert.kernels.tape import FloatArray, IntArray, Program
 
 Backend = Literal["auto", "numpy", "c"]
-LINE = 8  # doubles in a cache line
-MIN_SAMPLES_PER_THREAD = 2048  # below it starting a thread costs more than it saves
+# Below this work (operations times samples) starting a thread costs more than it saves: 0.1 ms against 0.7 ms.
+MIN_WORK_PER_THREAD = 2e7
 
 
 class Executor(Protocol):
     """Runs a program over samples: fills one row per non-constant output entry. May be shared by threads."""
 
     backend: str
+    releases_gil: bool  # whether splitting the samples over threads makes it faster
 
-    def run(self, inputs: Sequence[FloatArray], rows: Sequence[FloatArray], n: int) -> None:
+    def run(self, inputs: Sequence[FloatArray], rows: Sequence[Rows], n: int) -> None:
         """See the members: NumpyExecutor, CExecutor."""
 
 
@@ -96,13 +98,15 @@ class Kernel:
     def __call__(self, *inputs: npt.ArrayLike, **named: npt.ArrayLike) -> Outputs:
         """Dense outputs, (n, r, p) or (n, k), for inputs by position or by name."""
         arrays, n = self._check(inputs, named)
-        return self._evaluate(arrays, n, [_Block(port, self._program, n, dense=True) for port in self._program.outputs])
+        return self._evaluate(
+            arrays, n, [allocate(port, self._program, n, dense=True) for port in self._program.outputs]
+        )
 
     def compact(self, *inputs: npt.ArrayLike, **named: npt.ArrayLike) -> Outputs:
         """Only the structural non-zeros of each output, as an array (nnz, n) in the order of `nonzeros`."""
         arrays, n = self._check(inputs, named)
         return self._evaluate(
-            arrays, n, [_Block(port, self._program, n, dense=False) for port in self._program.outputs]
+            arrays, n, [allocate(port, self._program, n, dense=False) for port in self._program.outputs]
         )
 
     def stream(
@@ -122,19 +126,25 @@ class Kernel:
         self, arrays: Sequence[FloatArray], n: int, block: int, compact: bool
     ) -> Iterator[tuple[slice, Outputs]]:
         width = min(block, n)
-        blocks = [_Block(port, self._program, width, dense=not compact) for port in self._program.outputs]
+        blocks = [allocate(port, self._program, width, dense=not compact) for port in self._program.outputs]
         for start in range(0, n, block):
             part = slice(start, min(start + block, n))
             yield part, self._evaluate([array[part] for array in arrays], part.stop - start, blocks)
 
-    def _evaluate(self, arrays: Sequence[FloatArray], n: int, blocks: Sequence[_Block]) -> Outputs:
-        rows = [row for block in blocks for row in block.varying]
-        parts = min(self._threads, max(1, n // MIN_SAMPLES_PER_THREAD))
+    def _evaluate(self, arrays: Sequence[FloatArray], n: int, blocks: Sequence[Block]) -> Outputs:
+        rows = [block.rows for block in blocks]
+        parts = self._parts(n)
         if parts == 1:
             self._executor.run(arrays, rows, n)
         else:
             _in_threads(self._executor, arrays, rows, n, parts)
         return Outputs([block.view(n) for block in blocks], [port.name for port in self._program.outputs])
+
+    def _parts(self, n: int) -> int:
+        """How many threads n samples are worth."""
+        if not self._executor.releases_gil:
+            return 1
+        return max(1, min(self._threads, int(n * self._program.n_operations / MIN_WORK_PER_THREAD)))
 
     def _check(
         self, inputs: Sequence[npt.ArrayLike], named: dict[str, npt.ArrayLike]
@@ -142,7 +152,8 @@ class Kernel:
         """Every input as a float64 view of shape (n, size), with stride 0 where all samples share it."""
         given = self._bind(inputs, named)
         arrays = [
-            _as_float(value, self._where(port.name)) for port, value in zip(self._program.inputs, given, strict=True)
+            _as_float(value, self._where(port.name))
+            for port, value in zip(self._program.inputs, given, strict=True)
         ]
         n: int | None = None
         for port, array in zip(self._program.inputs, arrays, strict=True):
@@ -183,39 +194,6 @@ class Kernel:
         return f"kernel {self._program.name!r}, input {name!r}"
 
 
-class _Block:
-    """Memory of one output for up to n samples: one row per entry, and which rows the executor fills."""
-
-    def __init__(self, port: Output, program: Program, n: int, dense: bool) -> None:
-        self._shape = port.shape if dense else None
-        n_rows = port.shape[0] * port.shape[1] if dense else port.nnz
-        # An odd number of cache lines: a power of two would put all rows in one set of the cache, up to 6x slower.
-        stride = LINE * (-(-n // LINE) | 1)
-        self._memory = aligned_zeros(n_rows, stride)
-        index = port.rows * port.shape[1] + port.cols if dense else np.arange(port.nnz)
-        constant = port.values - program.n_inputs
-        varying = (constant < 0) | (constant >= len(program.constants))
-        self._memory[index[~varying]] = program.constants[constant[~varying]][:, None]
-        self.varying: list[FloatArray] = [self._memory[row] for row in index[varying].tolist()]
-
-    def view(self, n: int) -> FloatArray:
-        """(n, r, p) or (n, k) if dense, else (nnz, n)."""
-        used = self._memory[:, :n]
-        if self._shape is None:
-            return used
-        rows, cols = self._shape
-        if cols == 1:
-            return used.T
-        return used.reshape(rows, cols, n).transpose(2, 0, 1)
-
-
-def aligned_zeros(n_rows: int, stride: int) -> FloatArray:
-    """Zeros whose rows start on a cache line. Fresh pages come zeroed, so rows never written cost nothing."""
-    raw = np.zeros(n_rows * stride + LINE)
-    skip = (-raw.ctypes.data % (8 * LINE)) // 8
-    return raw[skip : skip + n_rows * stride].reshape(n_rows, stride)
-
-
 def _as_float(value: npt.ArrayLike, where: str) -> FloatArray:
     try:
         array = np.asarray(value)
@@ -227,15 +205,17 @@ def _as_float(value: npt.ArrayLike, where: str) -> FloatArray:
 
 
 def _in_threads(
-    executor: Executor, arrays: Sequence[FloatArray], rows: Sequence[FloatArray], n: int, parts: int
+    executor: Executor, arrays: Sequence[FloatArray], rows: Sequence[Rows], n: int, parts: int
 ) -> None:
-    """Split the samples at whole cache lines. Executors release the GIL in their loops."""
+    """Split the samples at whole cache lines. The GIL is free while C runs."""
     bounds = [n * k // parts // LINE * LINE for k in range(parts)] + [n]
     failures: list[BaseException] = []
 
     def work(start: int, stop: int) -> None:
         try:
-            executor.run([array[start:stop] for array in arrays], [row[start:] for row in rows], stop - start)
+            executor.run(
+                [array[start:stop] for array in arrays], [row.skip(start) for row in rows], stop - start
+            )
         except BaseException as error:  # handed to the caller's thread below
             failures.append(error)
 
@@ -253,7 +233,9 @@ def build(program: Program, backend: Backend = "auto", threads: int = 1) -> Kern
     """Make a program ready to run.
 
     `backend` "c" compiles it (cached on disk), "numpy" needs no compiler, "auto" is "c" where a compiler works and
-    otherwise "numpy" with one warning per process. Both give the same numbers to 1e-12. `threads` share the samples.
+    otherwise "numpy" with one warning per process. Both give the same numbers to 1e-12. `threads`
+    share the samples of a call that is long enough to gain by it; NumPy, which takes the GIL between operations, does
+    not and stays on one.
     """
     if threads < 1:
         raise KernelError(f"threads is {threads}; expected at least 1")
@@ -281,4 +263,6 @@ def _notice_given() -> list[bool]:
 def _warn_once(reason: str) -> None:
     if not _notice_given():
         _notice_given().append(True)
-        warnings.warn(f"{reason}. Kernels run on NumPy, about five times slower.", RuntimeWarning, stacklevel=3)
+        warnings.warn(
+            f"{reason}. Kernels run on NumPy, about five times slower.", RuntimeWarning, stacklevel=3
+        )

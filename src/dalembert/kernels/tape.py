@@ -73,7 +73,9 @@ class Program:
     args: IntArray
     slots: IntArray
     n_slots: int
-    function: Any = field(repr=False)  # the casadi.Function the tape was read from: for derivatives and checks
+    function: Any = field(
+        repr=False
+    )  # the casadi.Function the tape was read from: for derivatives and checks
 
     @property
     def n_inputs(self) -> int:
@@ -111,7 +113,9 @@ class Program:
         parts = ca.vertsplit(gradient, np.cumsum([0, *(s.numel() for s in chosen.values())]).tolist())
         inputs = dict(zip((port.name for port in self.inputs), symbols, strict=True)) | {"seed": seed}
         return trace(
-            f"{self.name}_adjoint", inputs, {f"grad_{name}": part for name, part in zip(chosen, parts, strict=True)}
+            f"{self.name}_adjoint",
+            inputs,
+            {f"grad_{name}": part for name, part in zip(chosen, parts, strict=True)},
         )
 
     def jacobian(self, output: str, wrt: str) -> Program:
@@ -167,7 +171,9 @@ def _check_inputs(name: str, inputs: Mapping[str, Any]) -> None:
         if key in RESERVED_NAMES:
             raise KernelError(f"program {name!r}: an input may not be called {key!r}; that name is an option")
         if not isinstance(symbol, ca.SX) or not symbol.is_valid_input() or not symbol.is_dense():
-            raise KernelError(f"program {name!r}, input {key!r}: found {symbol}; expected a column of SX symbols")
+            raise KernelError(
+                f"program {name!r}, input {key!r}: found {symbol}; expected a column of SX symbols"
+            )
         if symbol.shape[1] != 1:
             raise KernelError(
                 f"program {name!r}, input {key!r}: found shape {symbol.shape}; expected a column (k, 1): use casadi.vec"
@@ -179,12 +185,18 @@ def _read_tape(name: str, inputs: tuple[Input, ...], names: tuple[str, ...], fun
     first_entry = np.cumsum([0, *(port.size for port in inputs)])
     n_inputs = int(first_entry[-1])
     constants: dict[str, int] = {}
-    register: dict[int, tuple[str, int]] = {}  # CasADi register -> what it holds now: ("input" | "constant" | "op", n)
+    register: dict[
+        int, tuple[str, int]
+    ] = {}  # CasADi register -> what it holds now: ("input" | "constant" | "op", n)
     ops: list[int] = []
     operands: list[tuple[tuple[str, int], ...]] = []
     shown: list[dict[int, tuple[str, int]]] = [{} for _ in names]
     for k in range(function.n_instructions()):
-        code, source, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+        code, source, target = (
+            function.instruction_id(k),
+            function.instruction_input(k),
+            function.instruction_output(k),
+        )
         if code == ca.OP_INPUT:
             register[target[0]] = ("input", int(first_entry[source[0]]) + source[1])
         elif code == ca.OP_CONST:
@@ -206,13 +218,21 @@ def _read_tape(name: str, inputs: tuple[Input, ...], names: tuple[str, ...], fun
     for i, refs in enumerate(operands):
         args[i, : len(refs)] = [base[kind] + number for kind, number in refs]
     outputs = tuple(
-        _read_output(key, function.sparsity_out(i), {k: base[kind] + n for k, (kind, n) in shown[i].items()}, n_inputs, values)
+        _read_output(
+            key,
+            function.sparsity_out(i),
+            {k: base[kind] + n for k, (kind, n) in shown[i].items()},
+            n_inputs,
+            values,
+        )
         for i, key in enumerate(names)
     )
     return _finish(name, inputs, outputs, values, np.array(ops, dtype=np.int64), args, function)
 
 
-def _read_output(name: str, sparsity: Any, shown: Mapping[int, int], n_inputs: int, constants: FloatArray) -> Output:
+def _read_output(
+    name: str, sparsity: Any, shown: Mapping[int, int], n_inputs: int, constants: FloatArray
+) -> Output:
     """Drop the entries that are the constant zero, and order the others row by row."""
     rows, cols = sparsity.get_triplet()
     kept = []
@@ -251,7 +271,15 @@ def _finish(
     in_output[[value - first for port in outputs for value in port.values.tolist() if value >= first]] = True
     slots, n_slots = _assign_slots(args, first, in_output)
     return Program(
-        name, inputs, outputs, _frozen(constants), _frozen(ops), _frozen(args), _frozen(slots), n_slots, function
+        name,
+        inputs,
+        outputs,
+        _frozen(constants),
+        _frozen(ops),
+        _frozen(args),
+        _frozen(slots),
+        n_slots,
+        function,
     )
 
 
