@@ -8,7 +8,6 @@ N, so ``(T N)' tau = N' Y pi``. Every projection of the papers is a choice of ve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
@@ -22,16 +21,7 @@ from dalembert.symbolic.assembly import Assembly, assemble
 from dalembert.symbolic.efforts import effort_columns, spring_energy
 from dalembert.symbolic.regressor import inertial_columns, tree_torque
 
-__all__ = ["Dynamics", "Expression"]
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """Named inputs and outputs, ready to be compiled."""
-
-    name: str
-    inputs: dict[str, SX]
-    outputs: dict[str, SX]
+__all__ = ["Dynamics"]
 
 
 class Dynamics:
@@ -103,6 +93,11 @@ class Dynamics:
     @property
     def _natural_N(self) -> SX:
         return self._solved[0]
+
+    @property
+    def loop_correction(self) -> SX:
+        """Newton step (n_y,) on the loops alone: ``C step = -c``, the assembly's independent coordinates held."""
+        return self._solved[2]
 
     @cached_property
     def N(self) -> SX:
