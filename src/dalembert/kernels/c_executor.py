@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import KernelError
-from dalembert.kernels.c_emitter import ENTRY_POINT, emit
+from dalembert.kernels.c_emitter import ENTRY_POINT, OPERATIONS_PER_FUNCTION, emit
 from dalembert.kernels.layout import Rows, aligned_zeros
 from dalembert.kernels.tape import FloatArray, Program
 
@@ -32,7 +32,7 @@ BASE_FLAGS = ("-std=gnu99", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fn
 TARGET_FLAGS = (("-march=native",), ())  # tried in this order
 STREAM_FLAG = "-DDAL_STREAM"
 # Outputs above this size leave the cache before anybody reads them: write around it.
-STREAM_BYTES = 16 * 2**20
+STREAM_BYTES = 8 * 2**20
 COMPILE_TIMEOUT_S = 300.0
 
 
@@ -55,9 +55,9 @@ class CExecutor:
     backend = "c"
     releases_gil = True
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, operations_per_function: int = OPERATIONS_PER_FUNCTION) -> None:
         compiler = find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", ""))
-        source = emit(program)
+        source = emit(program, operations_per_function)
         self._text = source.text
         self._work_size = source.work_size
         self._compiler = compiler
@@ -126,14 +126,14 @@ def load(text: str, compiler: Compiler, extra_flags: tuple[str, ...]) -> Any:
     flags = compiler.flags + extra_flags
     identity = "\0".join([text, *compiler.command, *flags, compiler.version, _machine()])
     key = hashlib.sha256(identity.encode()).hexdigest()[:32]
-    function = getattr(_library(key, text, compiler.command, flags), ENTRY_POINT)
+    function = getattr(load_library(key, text, compiler.command, flags), ENTRY_POINT)
     function.argtypes = [ctypes.c_void_p] * 5 + [ctypes.c_longlong]
     function.restype = None
     return function
 
 
 @lru_cache(maxsize=256)
-def _library(key: str, text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> ctypes.CDLL:
+def load_library(key: str, text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> ctypes.CDLL:
     """A file of the cache is named `key-digest.so`: a torn or altered one does not match its digest and is redone."""
     folder = cache_folder()
     if folder is not None:
@@ -183,14 +183,13 @@ def _load_checked(path: Path) -> ctypes.CDLL | None:
 
 def _write_atomically(path: Path, content: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def cache_folder() -> Path | None:

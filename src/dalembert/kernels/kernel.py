@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -36,12 +36,20 @@ class Outputs(tuple[FloatArray, ...]):
     """The output arrays of a kernel, in order and by name: `out[0]`, `out["W"]`, `out.W`, `W, g = out`."""
 
     names: tuple[str, ...]
+    _blocks: tuple[Block, ...]
 
-    def __new__(cls, arrays: Sequence[FloatArray], names: Sequence[str] = ()) -> Outputs:
-        """Pair arrays with their names."""
+    def __new__(
+        cls, arrays: Sequence[FloatArray], names: Sequence[str] = (), blocks: Sequence[Block] = ()
+    ) -> Outputs:
+        """Pair arrays with their names and with the memory they lie in."""
         self = super().__new__(cls, arrays)
         self.names = tuple(names)
+        self._blocks = tuple(blocks)
         return self
+
+    def __reduce__(self) -> tuple[type[Outputs], tuple[tuple[FloatArray, ...], tuple[str, ...]]]:
+        """Pickle the arrays and their names."""
+        return Outputs, (tuple(self), self.names)
 
     def __getitem__(self, key: Any) -> Any:
         """By position, slice or name."""
@@ -95,22 +103,41 @@ class Kernel:
         """For each output the row and column of every entry that is not identically zero, row by row."""
         return {port.name: (port.rows, port.cols) for port in self._program.outputs}
 
-    def __call__(self, *inputs: npt.ArrayLike, **named: npt.ArrayLike) -> Outputs:
-        """Dense outputs, (n, r, p) or (n, k), for inputs by position or by name."""
-        arrays, n = self._check(inputs, named)
-        return self._evaluate(
-            arrays, n, [allocate(port, self._program, n, dense=True) for port in self._program.outputs]
-        )
+    def __call__(self, *inputs: npt.ArrayLike, out: Outputs | None = None, **named: npt.ArrayLike) -> Outputs:
+        """Dense outputs, (n, r, p) or (n, k), for inputs by position or by name.
 
-    def compact(self, *inputs: npt.ArrayLike, **named: npt.ArrayLike) -> Outputs:
+        `out` is an earlier result of this kernel for as many samples, whose arrays are then overwritten: for large n
+        most of the time goes into asking for fresh memory.
+        """
+        return self._run(inputs, named, out, dense=True)
+
+    def compact(self, *inputs: npt.ArrayLike, out: Outputs | None = None, **named: npt.ArrayLike) -> Outputs:
         """Only the structural non-zeros of each output, as an array (nnz, n) in the order of `nonzeros`."""
+        return self._run(inputs, named, out, dense=False)
+
+    def _run(
+        self,
+        inputs: Sequence[npt.ArrayLike],
+        named: dict[str, npt.ArrayLike],
+        out: Outputs | None,
+        dense: bool,
+    ) -> Outputs:
         arrays, n = self._check(inputs, named)
-        return self._evaluate(
-            arrays, n, [allocate(port, self._program, n, dense=False) for port in self._program.outputs]
-        )
+        ports = self._program.outputs
+        if out is None:
+            return self._evaluate(arrays, n, [allocate(port, self._program, n, dense) for port in ports])
+        blocks = out._blocks
+        same = [
+            block.port is port and block.dense == dense for block, port in zip(blocks, ports, strict=False)
+        ]
+        if len(blocks) != len(ports) or not all(same) or any(a.shape[0 if dense else 1] != n for a in out):
+            raise KernelError(
+                f"kernel {self._program.name!r}: out is not a result of this kernel for {n} samples"
+            )
+        return self._evaluate(arrays, n, blocks)
 
     def stream(
-        self, *inputs: npt.ArrayLike, block: int = 4096, compact: bool = False, **named: npt.ArrayLike
+        self, *inputs: npt.ArrayLike, block: int = 2048, compact: bool = False, **named: npt.ArrayLike
     ) -> Iterator[tuple[slice, Outputs]]:
         """The outputs for `block` samples at a time, with the slice of samples they belong to.
 
@@ -138,7 +165,9 @@ class Kernel:
             self._executor.run(arrays, rows, n)
         else:
             _in_threads(self._executor, arrays, rows, n, parts)
-        return Outputs([block.view(n) for block in blocks], [port.name for port in self._program.outputs])
+        return Outputs(
+            [block.view(n) for block in blocks], [port.name for port in self._program.outputs], blocks
+        )
 
     def _parts(self, n: int) -> int:
         """How many threads n samples are worth."""
@@ -209,17 +238,17 @@ def _in_threads(
 ) -> None:
     """Split the samples at whole cache lines. The GIL is free while C runs."""
     bounds = [n * k // parts // LINE * LINE for k in range(parts)] + [n]
-    failures: list[BaseException] = []
+    failures: list[Exception] = []
 
     def work(start: int, stop: int) -> None:
         try:
             executor.run(
                 [array[start:stop] for array in arrays], [row.skip(start) for row in rows], stop - start
             )
-        except BaseException as error:  # handed to the caller's thread below
+        except Exception as error:  # noqa: BLE001 - handed to the caller's thread below
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=pair) for pair in zip(bounds[1:], bounds[2:], strict=False)]
+    threads = [threading.Thread(target=work, args=pair) for pair in pairwise(bounds[1:])]
     for thread in threads:
         thread.start()
     work(bounds[0], bounds[1])
@@ -255,14 +284,10 @@ def build(program: Program, backend: Backend = "auto", threads: int = 1) -> Kern
         return Kernel(program, NumpyExecutor(program), threads)
 
 
-@lru_cache(maxsize=1)
-def _notice_given() -> list[bool]:
-    return []
+_NOTICES: list[str] = []  # given so far by this process
 
 
 def _warn_once(reason: str) -> None:
-    if not _notice_given():
-        _notice_given().append(True)
-        warnings.warn(
-            f"{reason}. Kernels run on NumPy, about five times slower.", RuntimeWarning, stacklevel=3
-        )
+    if not _NOTICES:
+        _NOTICES.append(reason)
+        warnings.warn(f"{reason}. Kernels run on NumPy, several times slower.", RuntimeWarning, stacklevel=3)

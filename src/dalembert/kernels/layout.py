@@ -30,18 +30,19 @@ class Rows:
 class Block:
     """Memory of one output for up to some number of samples. `rows` are those of the non-constant entries."""
 
-    shape: tuple[int, int] | None  # None: compact, a row per structural non-zero
+    port: Output
+    dense: bool  # a row per entry; otherwise compact, a row per structural non-zero
     memory: FloatArray
     rows: Rows
 
     def view(self, n: int) -> FloatArray:
         """The first n samples as (n, r, p) or (n, k) when dense, as (nnz, n) when compact."""
         used = self.memory[:, :n]
-        if self.shape is None:
+        if not self.dense:
             return used
-        if self.shape[1] == 1:
+        if self.port.shape[1] == 1:
             return used.T
-        return used.reshape(*self.shape, n).transpose(2, 0, 1)
+        return used.reshape(*self.port.shape, n).transpose(2, 0, 1)
 
 
 def allocate(port: Output, program: Program, n: int, dense: bool) -> Block:
@@ -53,7 +54,7 @@ def allocate(port: Output, program: Program, n: int, dense: bool) -> Block:
     constant = port.values - program.n_inputs
     varying = (constant < 0) | (constant >= len(program.constants))
     memory[index[~varying]] = program.constants[constant[~varying]][:, None]
-    return Block(port.shape if dense else None, memory, Rows(memory, index[varying]))
+    return Block(port, dense, memory, Rows(memory, index[varying]))
 
 
 def aligned_zeros(n_rows: int, stride: int) -> FloatArray:

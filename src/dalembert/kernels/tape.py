@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dalembert.errors import KernelError
-from dalembert.kernels.opcodes import Op, from_casadi
+from dalembert.kernels.opcodes import from_casadi
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ _A = TypeVar("_A", bound=npt.NDArray[Any])
 
 NO_SLOT = -1
 NO_OPERAND = -1
-RESERVED_NAMES = frozenset({"block", "compact"})  # keyword arguments of Kernel.stream
+RESERVED_NAMES = frozenset({"block", "compact", "out"})  # keyword arguments of Kernel
 
 
 @dataclass(frozen=True, slots=True)
