@@ -1,0 +1,247 @@
+"""Base parameters: what a robot's torques can tell at all, and how the standard parameters regroup.
+
+QR without pivoting on the columns in the user's order [Briot15, section 4.1]: a column that depends on those before
+it is regrouped into them, ``beta_i = pi_i + sum k_ij pi_j``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
+
+from dalembert.errors import EstimationError, choices
+from dalembert.model import Model
+from dalembert.motion import random_states
+from dalembert.parameters import INERTIAL, inertial_names
+from dalembert.robot import EffortKind, Robot
+
+__all__ = [
+    "BaseSet",
+    "Ties",
+    "base_of_factor",
+    "base_parameters",
+    "default_order",
+    "no_ties",
+    "symmetric_ties",
+]
+
+Array = NDArray[np.float64]
+
+COEFFICIENT = (
+    1e-8  # a regrouping coefficient below this is rounding: SI coefficients are lengths and their squares
+)
+_SAMPLES_PER_PARAMETER = 3  # rows per column of the random observation matrix
+_ZERO_COLUMN = 1e-13  # relative to the largest column: a column of rounding errors
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """Parameters meant to be equal, one column for each group: ``pi = matrix @ tied`` (p, q)."""
+
+    names: tuple[str, ...]
+    matrix: Array
+
+
+def no_ties(parameters: Sequence[str]) -> Ties:
+    """Every parameter on its own."""
+    return Ties(tuple(parameters), np.eye(len(parameters)))
+
+
+def _group_label(bodies: Sequence[str]) -> str:
+    """Common name of a symmetric group: rod1 ... rod4 -> rod."""
+    prefix = bodies[0]
+    while any(not name.startswith(prefix) for name in bodies):
+        prefix = prefix[:-1]
+    prefix = prefix.rstrip("_-. ")
+    return prefix if len(prefix) > 1 else "=".join(bodies)
+
+
+def symmetric_ties(robot: Robot) -> Ties:
+    """Bodies of each symmetric group share their inertial parameters; efforts stay one per joint."""
+    group_of = {name: group for group in robot.symmetric for name in group}
+    labels = {group: _group_label(group) for group in robot.symmetric}
+    taken = set(robot.body_names)
+    merged: dict[str, str] = {}
+    for body in robot.bodies:
+        group = group_of.get(body.name)
+        label = body.name if group is None else labels[group]
+        if group is not None and label in taken - set(group):
+            label = "=".join(group)
+        merged |= dict(zip(inertial_names(body.name), inertial_names(label), strict=True))
+    parameters = robot.parameters()
+    columns = [merged.get(name, name) for name in parameters]
+    names = tuple(dict.fromkeys(columns))
+    matrix = np.zeros((len(parameters), len(names)))
+    for i, name in enumerate(columns):
+        matrix[i, names.index(name)] = 1.0
+    return Ties(names, matrix)
+
+
+def default_order(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
+    """Friction first, then the platform, the other bodies with symmetric parameters side by side [Briot15, eq. 43],
+    springs and laws, rotor inertias, constant efforts last: the later ones are regrouped into the earlier."""
+    early = {EffortKind.VISCOUS, EffortKind.COULOMB, EffortKind.FORCE}
+    late = {EffortKind.ROTOR: 1, EffortKind.OFFSET: 2, EffortKind.CONSTANT: 2}
+    kinds = {name: effort.kind for effort in robot.efforts for name in effort.parameters}
+    # natural order of bodies: the platform's, then each symmetric group where its first member stands
+    first = {name: group[0] for group in robot.symmetric for name in group}
+    rank = {name: k for k, name in enumerate(robot.body_names)}
+
+    def key(item: tuple[int, str]) -> tuple[float, ...]:
+        position, name = item
+        if name in kinds:
+            kind = kinds[name]
+            return (0, position) if kind in early else (2 + late.get(kind, 0), position)
+        symbol, _, body = name.partition("_")
+        members = [b for b in robot.body_names if b == body] or [
+            b for b in first if _group_label_of(robot, b) == body
+        ]
+        owner = members[0] if members else body
+        leader = first.get(owner, owner)
+        place = -1 if owner == robot.platform else rank.get(leader, 0)
+        return (1, place, INERTIAL.index(symbol), rank.get(owner, 0))
+
+    return tuple(name for _, name in sorted(enumerate(names), key=key))
+
+
+def _group_label_of(robot: Robot, body: str) -> str:
+    return next((_group_label(group) for group in robot.symmetric if body in group), body)
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSet:
+    """Base parameters ``beta = pi_b + K pi_d`` of a model, over the columns ``names`` (tied ones merged).
+
+    ``independent`` and ``dependent`` index ``names``; ``unidentifiable`` are columns with no effect at all;
+    ``gap`` is the drop, in decades, between the last kept and the first dropped diagonal entry of R;
+    ``condition`` that of the base columns on the rows used.
+    """
+
+    names: tuple[str, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+    unidentifiable: tuple[int, ...]
+    K: Array
+    gap: float
+    condition: float
+    ties: Ties
+
+    @property
+    def n_base(self) -> int:
+        """Number of base parameters."""
+        return len(self.independent)
+
+    @property
+    def base_names(self) -> tuple[str, ...]:
+        """Names of the base parameters: that of the standard parameter each starts from, R added where regrouped."""
+        regrouped = np.abs(self.K).max(axis=1, initial=0.0) > 0.0
+        return tuple(
+            _regrouped_name(self.names[i]) if more else self.names[i]
+            for i, more in zip(self.independent, regrouped, strict=True)
+        )
+
+    def project(self, tied: Array) -> Array:
+        """beta of a vector of (tied) standard parameters, shape (..., q) -> (..., b)."""
+        return tied[..., list(self.independent)] + tied[..., list(self.dependent)] @ self.K.T
+
+    def relation(self, i: int) -> str:
+        """Regrouping of base parameter ``i`` as text, ``ZZ_crank1 + 0.0784 M_rod1``."""
+        text = self.names[self.independent[i]]
+        for j, k in zip(self.dependent, self.K[i], strict=True):
+            if k:
+                size = f"{abs(k):.6g} " if abs(abs(k) - 1.0) > COEFFICIENT else ""
+                text += f" {'+' if k > 0 else '-'} {size}{self.names[j]}"
+        return text
+
+    def relations(self) -> dict[str, str]:
+        """Relation of every base parameter, by its name."""
+        return {name: self.relation(i) for i, name in enumerate(self.base_names)}
+
+
+def _regrouped_name(name: str) -> str:
+    symbol, _, rest = name.partition("_")
+    return f"{symbol}R_{rest}"
+
+
+def _split(diagonal: Array, scale: float) -> tuple[NDArray[np.bool_], float]:
+    """Which diagonal entries of R are kept, and the gap in decades: the largest drop below 1e-6 of the scale."""
+    size = np.maximum(np.abs(diagonal) / scale, 1e-17)
+    order = np.sort(size)[::-1]
+    if len(order) < 2:
+        return size > 1e-9, np.inf
+    drops = np.log10(order[:-1] / order[1:])
+    small = order[1:] < 1e-9
+    if not small.any():
+        return np.ones(len(size), dtype=bool), float(np.log10(order[-1] / 1e-16))
+    cut = int(np.argmax(np.where(small, drops, -1.0)))
+    return size > np.sqrt(order[cut] * order[cut + 1]), float(drops[cut])
+
+
+def base_of_factor(r: Array, names: Sequence[str], ties: Ties, order: Sequence[str] = ()) -> BaseSet:
+    """Base set from the triangular factor R (q, q) of an observation matrix over the tied columns ``names``.
+
+    ``order`` lists the columns by preference; ``names`` as they stand unless given. Columns are not normalised: a
+    column of rounding errors would become one.
+    """
+    names = tuple(names)
+    order = tuple(order) or names
+    if sorted(order) != sorted(names):
+        unknown = next((name for name in order if name not in names), "")
+        raise EstimationError(f"column order: found {unknown!r} or a missing name; {choices(unknown, names)}")
+    columns = [names.index(name) for name in order]
+    scale = float(np.linalg.norm(r, axis=0).max(initial=0.0))
+    if not scale > 0.0:
+        raise EstimationError("base parameters: every column is zero, expected a motion that needs torque")
+    triangular = qr(r[:, columns], mode="r")[0][: len(columns)]
+    diagonal = np.zeros(len(columns))
+    diagonal[: min(triangular.shape)] = np.diag(triangular)
+    kept, gap = _split(diagonal, scale)
+    independent = tuple(columns[k] for k in range(len(columns)) if kept[k])
+    null = np.linalg.norm(r, axis=0) < _ZERO_COLUMN * scale
+    unidentifiable = tuple(k for k in columns if k not in independent and null[k])
+    dependent = tuple(k for k in columns if k not in independent and not null[k])
+    b = len(independent)
+    both = qr(r[:, [*independent, *dependent]], mode="r")[0]
+    k_matrix = solve_triangular(both[:b, :b], both[:b, b:])
+    k_matrix[np.abs(k_matrix) < COEFFICIENT] = 0.0
+    # a dependent column whose every coefficient rounds away was null after all
+    lost = [j for j in range(len(dependent)) if not np.abs(k_matrix[:, j]).max(initial=0.0)]
+    unidentifiable += tuple(dependent[j] for j in lost)
+    keep = [j for j in range(len(dependent)) if j not in lost]
+    dependent = tuple(dependent[j] for j in keep)
+    sigma = np.linalg.svd(r[:, list(independent)], compute_uv=False)
+    matrix = k_matrix[:, keep]
+    matrix.flags.writeable = False
+    return BaseSet(
+        names, independent, dependent, unidentifiable, matrix, gap, float(sigma[0] / sigma[-1]), ties
+    )  # fmt: skip
+
+
+def base_parameters(
+    model: Model,
+    projection: str | None = None,
+    *,
+    symmetric: bool = False,
+    order: Sequence[str] = (),
+    loaded: str | None = None,
+    seed: int = 0,
+) -> BaseSet:
+    """Structural base parameters of a model, from random admissible states.
+
+    ``loaded`` names a body (a payload) that is absent in half of the states, as when logs with and without it are
+    stacked [Briot15, eq. 49].
+    """
+    ties = symmetric_ties(model.robot) if symmetric else no_ties(model.parameters)
+    n = _SAMPLES_PER_PARAMETER * len(model.parameters) // max(1, min(model.r, 3)) + 20
+    states = random_states(model, n, np.random.default_rng(seed))
+    w = np.array(model.regressor(states.y, states.yd, states.ydd, projection))
+    if loaded is not None:
+        w = np.concatenate([w, w])
+        w[:n, :, [model.parameters.index(name) for name in inertial_names(loaded)]] = 0.0
+    rows = w.reshape(-1, w.shape[-1]) @ ties.matrix
+    r = np.linalg.qr(rows, mode="r")
+    return base_of_factor(r, ties.names, ties, order or default_order(model.robot, ties.names))
