@@ -18,6 +18,9 @@ from dalembert.robot.description import (
 )
 from dalembert.robot.geometry import IDENTITY, Placement
 from dalembert.robot.joints import Joint, JointType, Step
+from dalembert.robot.load import catalog_names, load_robot
+from dalembert.robot.selection import select_efforts, with_payload
+from dalembert.robot.yaml_reader import read_yaml
 
 __all__ = [
     "BASE",
@@ -39,4 +42,9 @@ __all__ = [
     "Robot",
     "Sensor",
     "Step",
+    "catalog_names",
+    "load_robot",
+    "read_yaml",
+    "select_efforts",
+    "with_payload",
 ]

@@ -1,0 +1,70 @@
+"""Leg templates: sections of a robot file written once and repeated with each leg's own values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dalembert.errors import RobotError
+from dalembert.robot.expression import evaluate, parse
+from dalembert.robot.yaml_source import Located, Scope, is_name
+
+__all__ = ["SECTION_KEYS", "Template", "read_legs", "read_scope"]
+
+# What a leg may hold, and the whole robot too.
+SECTION_KEYS = ("bodies", "loops", "motors", "sensors", "efforts", "limits", "home", "nominal")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One leg template: its sections, one per leg; ``symmetric`` when its bodies are meant to be equal."""
+
+    legs: tuple[dict[str, Located], ...]
+    symmetric: bool
+
+
+def read_legs(item: Located) -> list[Template]:
+    """One template or a list of templates."""
+    templates = item.items() if item.is_list else (item,)
+    return [_template(template) for template in templates]
+
+
+def _template(item: Located) -> Template:
+    keys = item.mapping(("each", "symmetric", *SECTION_KEYS), ["each"], "a leg template")
+    symmetric = keys["symmetric"].boolean() if "symmetric" in keys else False
+    sections = {key: value for key, value in keys.items() if key in SECTION_KEYS}
+    legs = []
+    for leg in keys["each"].items("a list of legs, [{k: 1}, {k: 2}]"):
+        scope = _leg_scope(leg)
+        legs.append({key: value.within(scope) for key, value in sections.items()})
+    if not legs:
+        keys["each"].expected("at least one leg, {k: 1}")
+    return Template(tuple(legs), symmetric)
+
+
+def _leg_scope(leg: Located) -> Scope:
+    """Every key of a leg is a label for texts; those that are numbers are constants too."""
+    scope = leg.scope
+    for name, value in leg.entries("the values of a leg, {k: 1}").items():
+        if not is_name(name):
+            value.fail(f"found the key {name!r}, expected a name of letters, digits and underscores")
+        value = value.within(scope)
+        text = value.raw("a number or a text")
+        constants = {key: number for key, number in scope.constants.items() if key != name}
+        try:
+            constants[name] = evaluate(parse(text), scope.constants)
+        except RobotError:
+            pass  # a text: using it as a number is reported where that is done
+        scope = Scope(constants, {**scope.labels, name: text})
+    return scope
+
+
+def read_scope(constants: dict[str, Located]) -> Scope:
+    """Constants in the order written; each may use the earlier ones."""
+    scope = Scope()
+    for name, item in constants.items():
+        if not is_name(name):
+            item.fail(
+                f"found the constant {name!r}, expected a name of letters, digits and underscores other than pi"
+            )
+        scope = Scope({**scope.constants, name: item.within(scope).number()})
+    return scope
