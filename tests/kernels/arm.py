@@ -6,7 +6,8 @@ from typing import Any
 
 import casadi as ca
 
-# Khalil-Kleinfinger rows of a TX40-like arm: sin(alpha), cos(alpha), d, sin and cos of the offset of theta, r.
+# Khalil-Kleinfinger rows of a TX40-like arm: sin(alpha), cos(alpha), d, sin and cos of the offset of theta,
+# r.
 ROWS = (
     (0, 1, 0.0, 0, 1, 0.32),
     (-1, 0, 0.0, 0, 1, 0.035),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import casadi as ca
 import numpy as np
 import pytest
+from tests.kernels.arm import regressor
 
 from dalembert.errors import KernelError
-from dalembert.kernels import build, c_executor, kernel, trace
+from dalembert.kernels import Backend, build, c_executor, kernel, trace
 from dalembert.kernels.tape import Program
 
 DATA = np.linspace(-1.0, 2.0, 30).reshape(10, 3)
@@ -39,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def no_compiling(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    c_executor.find_compiler("", __import__("os").environ["PATH"])
+    c_executor.find_compiler("", os.environ["PATH"])
 
     def refuse(*_: Any) -> bytes:
         raise AssertionError("compiled again")
@@ -87,7 +89,7 @@ def test_unusable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_processes_at_the_same_time(folder: Path) -> None:
     script = (
-        "import casadi as ca, numpy as np; from dalembert.kernels import build, trace; x = ca.SX.sym('x', 3);"
+        "import casadi as ca, numpy as np; from dalembert.kernels import Backend, build, trace; x = ca.SX.sym('x', 3);"
         "k = build(trace('p', {'x': x}, {'y': ca.cos(x) + 7}), 'c');"
         "assert np.allclose(k(np.ones((4, 3))).y, np.cos(1) + 7)"
     )
@@ -99,10 +101,11 @@ def test_processes_at_the_same_time(folder: Path) -> None:
 def test_kernels_built_and_used_by_threads() -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(check, [10.0, 11.0, 10.0, 12.0, 11.0]))
-    for backend in ("numpy", "c"):
-        shared = build(program(13.0), backend)  # type: ignore[arg-type]
+    for backend in get_args(Backend)[1:]:
+        shared = build(program(13.0), backend)
         with ThreadPoolExecutor(4) as pool:
-            results = list(pool.map(lambda k, shared=shared: shared(DATA * k).y, range(40)))  # type: ignore[misc]
+            calls = [pool.submit(shared, DATA * k) for k in range(40)]
+        results = [call.result().y for call in calls]
         for k, found in enumerate(results):
             np.testing.assert_allclose(found, np.sin(DATA * k) + 13.0, rtol=1e-13)
 
@@ -112,7 +115,7 @@ def test_without_a_compiler(cc: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CC", cc)
     monkeypatch.setattr(kernel, "_NOTICES", [])
-    with pytest.raises(KernelError, match="no working C compiler; tried .*set CC"):
+    with pytest.raises(KernelError, match=r"no working C compiler; tried .*set CC"):
         build(program(4.0), "c")
     with pytest.warns(RuntimeWarning, match="Kernels run on NumPy"):
         first = build(program(4.0))
@@ -125,10 +128,24 @@ def test_without_a_compiler(cc: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_cc_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "gcc -DDAL_TEST=1")
-    found = c_executor.find_compiler("gcc -DDAL_TEST=1", __import__("os").environ["PATH"])
+    found = c_executor.find_compiler("gcc -DDAL_TEST=1", os.environ["PATH"])
     assert found.command[1:] == ("-DDAL_TEST=1",)
     check(6.0)
     assert build(program(6.0)).backend == "c"
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_narrower_and_wider_vectors_than_the_machine_has(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same text serves every register width: here it runs on registers that do not fit."""
+    (command, *_) = c_executor.find_compiler("", os.environ["PATH"]).command
+    monkeypatch.setenv("CC", f"{command} -DDAL_L={lanes}")
+    y, yd, ydd, matrix = regressor()
+    arm = trace("arm", {"y": y, "yd": yd, "ydd": ydd}, {"W": matrix, "e": ca.exp(y), "t": ca.tanh(1e3 * yd)})
+    data = [
+        np.random.default_rng(k).normal(size=(8009, 6)) for k in range(3)
+    ]  # enough to stream around the cache
+    for found, expected in zip(build(arm, "c")(*data), build(arm, "numpy")(*data), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_unknown_backend() -> None:

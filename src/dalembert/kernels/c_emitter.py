@@ -13,9 +13,11 @@ from dalembert.kernels.tape import NO_OPERAND, Program
 ENTRY_POINT = "dal_run"
 LANES = 8
 
-# A compiler's time grows faster than the length of a function; measured best between 1000 and 4000 operations.
+# A compiler's time grows faster than the length of a function; measured best between 1000 and 4000
+# operations.
 OPERATIONS_PER_FUNCTION = 2000
-# Vectors run through one function before the next one is entered, so that its code is fetched once for all of them.
+# Vectors run through one function before the next one is entered, so that its code is fetched once for all
+# of them.
 VECTORS_PER_VISIT = 8
 
 _EXPRESSIONS: dict[Op, str] = {
@@ -35,7 +37,8 @@ _EXPRESSIONS: dict[Op, str] = {
     Op.OR: "dal_truth(({a} != 0.0) | ({b} != 0.0))",
     Op.NOT: "dal_truth({a} == 0.0)",
 }
-# The vector extension widens a plain number next to a vector only in arithmetic, so elsewhere constants are vectors.
+# The vector extension widens a plain number next to a vector only in arithmetic, so elsewhere constants are
+# vectors.
 _ARITHMETIC = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV})
 
 
@@ -50,8 +53,8 @@ class CSource:
 def emit(program: Program, operations_per_function: int = OPERATIONS_PER_FUNCTION) -> CSource:
     """C99 text, with GCC's vector extension, that exports `dal_run`.
 
-    `dal_run(in, sample_stride, entry_stride, out, work, n)`: one pointer and two strides (in doubles) per input, one
-    64-byte aligned row per non-constant output entry with room for whole vectors, n samples.
+    `dal_run(in, sample_stride, entry_stride, out, work, n)`: one pointer and two strides (in doubles) per
+    input, one 64-byte aligned row per non-constant output entry with room for whole vectors, n samples.
     """
     count = max(1, math.ceil(program.n_operations / operations_per_function))
     bounds = [program.n_operations * k // count for k in range(count + 1)]
@@ -201,8 +204,8 @@ def _emit_driver(count: int, visit: int) -> str:
     else:
         calls = "\n        ".join(f"dal_part{k}(in, ss, es, o, s, i, stop, n);" for k in range(count))
         loop = (
-            f"    for (long long i = 0; i < n; i += {visit} * DAL_L) {{\n"
-            f"        long long stop = i + {visit} * DAL_L < n ? i + {visit} * DAL_L : n;\n        {calls}\n    }}"
+            f"    for (long long i = 0, stop; i < n; i = stop) {{\n"
+            f"        stop = i + {visit} * DAL_L < n ? i + {visit} * DAL_L : n;\n        {calls}\n    }}"
         )
     return (
         f"void {ENTRY_POINT}(const double *const *in, const long long *ss, const long long *es,\n"

@@ -26,8 +26,8 @@ from dalembert.kernels.layout import Rows, aligned_zeros
 from dalembert.kernels.tape import FloatArray, Program
 
 COMPILERS = ("cc", "gcc", "clang")
-# No -ffast-math: NaN, inf and the order of additions keep their meaning. No contraction to fused multiply-add either,
-# so that NumPy and C round alike. -O1 runs as fast as -O3 and compiles faster.
+# No -ffast-math: NaN, inf and the order of additions keep their meaning. No contraction to fused
+# multiply-add either, so that NumPy and C round alike. -O1 runs as fast as -O3 and compiles faster.
 BASE_FLAGS = ("-std=gnu99", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-w")
 TARGET_FLAGS = (("-march=native",), ())  # tried in this order
 STREAM_FLAG = "-DDAL_STREAM"
@@ -101,7 +101,7 @@ double dal_probe(double x) { v a = {x, x, x, x, x, x, x, x}; a = a * a + 1.0; re
 
 @lru_cache(maxsize=8)
 def find_compiler(cc: str, path: str) -> Compiler:
-    """The first of $CC, cc, gcc, clang that compiles a vector program here. `cc` and `path` are those variables."""
+    """The first of $CC, cc, gcc, clang that compiles vectors; `cc` and `path` are those variables."""
     tried = []
     for candidate in [*([cc] if cc else []), *COMPILERS]:
         words = shlex.split(candidate)
@@ -134,7 +134,7 @@ def load(text: str, compiler: Compiler, extra_flags: tuple[str, ...]) -> Any:
 
 @lru_cache(maxsize=256)
 def load_library(key: str, text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> ctypes.CDLL:
-    """A file of the cache is named `key-digest.so`: a torn or altered one does not match its digest and is redone."""
+    """Cached files are named `key-digest.so`: a torn or altered one fails its digest and is redone."""
     folder = cache_folder()
     if folder is not None:
         for path in sorted(folder.glob(f"{key}-*.so")):
@@ -227,7 +227,7 @@ def _digest(content: bytes) -> str:
 
 @lru_cache(maxsize=1)
 def _machine() -> str:
-    """What -march=native depends on: a cache on a shared disk must not serve one CPU's instructions to another."""
+    """What -march=native depends on: a shared cache must not serve one CPU's instructions to another."""
     lines = {platform.machine(), platform.processor(), sys.platform}
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

@@ -57,11 +57,11 @@ DAL_INLINE dal_v dal_load(const double *a, long long stride, long long left)
 }
 
 /* Output rows are 64-byte aligned and padded to whole vectors. With DAL_STREAM they bypass the cache. */
-#if defined(DAL_STREAM) && defined(__AVX512F__)
+#if defined(DAL_STREAM) && DAL_L == 8 && defined(__AVX512F__)
 DAL_INLINE void dal_store(double *a, dal_v b) { _mm512_stream_pd(a, (__m512d)b); }
-#elif defined(DAL_STREAM) && defined(__AVX__)
+#elif defined(DAL_STREAM) && DAL_L == 4 && defined(__AVX__)
 DAL_INLINE void dal_store(double *a, dal_v b) { _mm256_stream_pd(a, (__m256d)b); }
-#elif defined(DAL_STREAM) && defined(__SSE2__)
+#elif defined(DAL_STREAM) && DAL_L == 2 && defined(__SSE2__)
 DAL_INLINE void dal_store(double *a, dal_v b) { _mm_stream_pd(a, (__m128d)b); }
 #else
 DAL_INLINE void dal_store(double *a, dal_v b) { *(dal_v *)a = b; }
@@ -81,10 +81,10 @@ DAL_INLINE dal_v dal_if_else_zero(dal_v a, dal_v b) { return (dal_v)((a != 0.0) 
 
 #define DAL_LANES1(name, f) DAL_CALL dal_v name(dal_v a) { for (int k = 0; k < DAL_L; k++) a[k] = f(a[k]); return a; }
 #define DAL_LANES2(name, f) DAL_CALL dal_v name(dal_v a, dal_v b) { for (int k = 0; k < DAL_L; k++) a[k] = f(a[k], b[k]); return a; }
-DAL_LANES1(dal_sqrt, sqrt) DAL_LANES1(dal_floor, floor) DAL_LANES1(dal_ceil, ceil) DAL_LANES1(dal_exp, exp)
+DAL_LANES1(dal_sqrt, sqrt) DAL_LANES1(dal_floor, floor) DAL_LANES1(dal_ceil, ceil)
 DAL_LANES1(dal_log, log) DAL_LANES1(dal_expm1, expm1) DAL_LANES1(dal_log1p, log1p) DAL_LANES1(dal_tan, tan)
 DAL_LANES1(dal_asin, asin) DAL_LANES1(dal_acos, acos) DAL_LANES1(dal_atan, atan) DAL_LANES1(dal_sinh, sinh)
-DAL_LANES1(dal_cosh, cosh) DAL_LANES1(dal_tanh, tanh) DAL_LANES1(dal_asinh, asinh) DAL_LANES1(dal_acosh, acosh)
+DAL_LANES1(dal_cosh, cosh) DAL_LANES1(dal_asinh, asinh) DAL_LANES1(dal_acosh, acosh)
 DAL_LANES1(dal_atanh, atanh) DAL_LANES1(dal_erf, erf)
 DAL_LANES2(dal_pow, pow) DAL_LANES2(dal_fmod, fmod) DAL_LANES2(dal_remainder, remainder)
 DAL_LANES2(dal_atan2, atan2) DAL_LANES2(dal_hypot, hypot)
@@ -138,4 +138,40 @@ DAL_CALL void dal_sincos(dal_v x, dal_v *sine, dal_v *cosine)
             if (hard[k]) { a[k] = sin(x[k]); b[k] = cos(x[k]); }
     *sine = a;
     *cosine = b;
+}
+
+/*
+ * x = n ln 2 + r with |r| <= 0.35: returns 2^n and exp(r) - 1, whose Taylor series to the 13th power leaves 4e-18.
+ * For |x| < 708, so that 2^n is a normal number.
+ */
+DAL_INLINE dal_v dal_exp_parts(dal_v x, dal_v *power)
+{
+    const double shift = 6755399441055744.0;
+    dal_v t = x * 1.44269504088896338700e+00 + shift, n = t - shift;
+    *power = (dal_v)(((dal_m)t - (dal_m)dal_set(shift) + 1023) << 52);
+    dal_v r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+    dal_v p = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0);
+    p = 1.0 / 3628800.0 + r * (1.0 / 39916800.0 + r * p);
+    p = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * p);
+    p = 1.0 / 720.0 + r * (1.0 / 5040.0 + r * p);
+    p = 1.0 / 24.0 + r * (1.0 / 120.0 + r * p);
+    return r + r * r * (0.5 + r * (1.0 / 6.0 + r * p));
+}
+
+DAL_CALL dal_v dal_exp(dal_v x)
+{
+    dal_v power, p = dal_exp_parts(x, &power), e = power + power * p;
+    dal_m hard = ~(dal_fabs(x) <= 700.0);
+    if (__builtin_expect(dal_any(hard), 0))
+        for (int k = 0; k < DAL_L; k++)
+            if (hard[k]) e[k] = exp(x[k]);
+    return e;
+}
+
+/* tanh x = m / (m + 2) with m = exp(2 |x|) - 1, which keeps its digits near zero; beyond 20 it rounds to 1. */
+DAL_CALL dal_v dal_tanh(dal_v x)
+{
+    dal_v a = dal_fabs(x), power, p = dal_exp_parts(2.0 * dal_fmin(a, dal_set(20.0)), &power);
+    dal_v m = (power - 1.0) + power * p;
+    return dal_pick(x == x, dal_copysign(m / (m + 2.0), x), x);
 }

@@ -18,7 +18,8 @@ from dalembert.kernels.numpy_executor import NumpyExecutor
 from dalembert.kernels.tape import FloatArray, IntArray, Program
 
 Backend = Literal["auto", "numpy", "c"]
-# Below this work (operations times samples) starting a thread costs more than it saves: 0.1 ms against 0.7 ms.
+# Below this work (operations times samples) starting a thread costs more than it saves: 0.1 ms against 0.7
+# ms.
 MIN_WORK_PER_THREAD = 2e7
 
 
@@ -69,9 +70,10 @@ class Outputs(tuple[FloatArray, ...]):
 class Kernel:
     """Evaluates a :class:`Program` over samples. Immutable, safe to share between threads, picklable.
 
-    An input of size k is an array (n, k), or (k,) for one column that all samples share; when all are shared, n is 1.
-    An output of SX shape (r, p) is an array (n, r, p), and one of shape (k, 1) is (n, k): a view of memory in which the
-    samples of one entry lie next to each other, so `W[:, i, :]` is a Fortran matrix that LAPACK takes without a copy.
+    An input of size k is an array (n, k), or (k,) for one column that all samples share; when all are
+    shared, n is 1. An output of SX shape (r, p) is an array (n, r, p), and one of shape (k, 1) is (n, k): a
+    view of memory in which the samples of one entry lie next to each other, so `W[:, i, :]` is a Fortran
+    matrix that LAPACK takes without a copy.
     """
 
     def __init__(self, program: Program, executor: Executor, threads: int = 1) -> None:
@@ -82,7 +84,8 @@ class Kernel:
     def __repr__(self) -> str:
         """One line: name, operations, backend."""
         program = self._program
-        return f"Kernel({program.name!r}, {program.n_operations} operations, {self.backend}, threads={self._threads})"
+        size = f"{program.n_operations} operations"
+        return f"Kernel({program.name!r}, {size}, {self.backend}, threads={self._threads})"
 
     def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Program, str, int]]:
         """Pickle the program; the other side compiles or loads it from the cache."""
@@ -106,8 +109,8 @@ class Kernel:
     def __call__(self, *inputs: npt.ArrayLike, out: Outputs | None = None, **named: npt.ArrayLike) -> Outputs:
         """Dense outputs, (n, r, p) or (n, k), for inputs by position or by name.
 
-        `out` is an earlier result of this kernel for as many samples, whose arrays are then overwritten: for large n
-        most of the time goes into asking for fresh memory.
+        `out` is an earlier result of this kernel for as many samples, whose arrays are then overwritten:
+        for large n most of the time goes into asking for fresh memory.
         """
         return self._run(inputs, named, out, dense=True)
 
@@ -141,8 +144,8 @@ class Kernel:
     ) -> Iterator[tuple[slice, Outputs]]:
         """The outputs for `block` samples at a time, with the slice of samples they belong to.
 
-        The arrays of one step are overwritten by the next: use them or copy them before going on. Memory does not grow
-        with the number of samples.
+        The arrays of one step are overwritten by the next: use them or copy them before going on. Memory
+        does not grow with the number of samples.
         """
         if block < 1:
             raise KernelError(f"kernel {self._program.name!r}: block is {block}; expected at least 1")
@@ -261,10 +264,10 @@ def _in_threads(
 def build(program: Program, backend: Backend = "auto", threads: int = 1) -> Kernel:
     """Make a program ready to run.
 
-    `backend` "c" compiles it (cached on disk), "numpy" needs no compiler, "auto" is "c" where a compiler works and
-    otherwise "numpy" with one warning per process. Both give the same numbers to 1e-12. `threads`
-    share the samples of a call that is long enough to gain by it; NumPy, which takes the GIL between operations, does
-    not and stays on one.
+    `backend` "c" compiles it (cached on disk), "numpy" needs no compiler, "auto" is "c" where a compiler
+    works and otherwise "numpy" with one warning per process. Both give the same numbers to 1e-12. `threads`
+    share the samples of a call that is long enough to gain by it; NumPy, which takes the GIL between
+    operations, does not and stays on one.
     """
     if threads < 1:
         raise KernelError(f"threads is {threads}; expected at least 1")

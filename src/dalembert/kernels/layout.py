@@ -48,7 +48,8 @@ class Block:
 def allocate(port: Output, program: Program, n: int, dense: bool) -> Block:
     """Memory of an output for n samples, zeros and constants filled in."""
     n_rows = port.shape[0] * port.shape[1] if dense else port.nnz
-    # An odd number of cache lines: a power of two would put all rows in one set of the cache, up to 6x slower.
+    # An odd number of cache lines: a power of two would put all rows in one set of the cache, up to 6x
+    # slower.
     memory = aligned_zeros(n_rows, LINE * (-(-n // LINE) | 1))
     index = port.rows * port.shape[1] + port.cols if dense else np.arange(port.nnz)
     constant = port.values - program.n_inputs

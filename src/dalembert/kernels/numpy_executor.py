@@ -1,4 +1,4 @@
-"""Run a tape with NumPy: one ufunc call per operation, over a chunk of samples small enough to stay in cache."""
+"""Run a tape with NumPy: one ufunc call per operation, over a chunk of samples that stays in cache."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _twice(a: FloatArray, out: FloatArray) -> None:
 
 
 def _if_else_zero(condition: FloatArray, a: FloatArray, out: FloatArray) -> None:
-    """`out` may be the memory of either operand. A product with the condition would let NaN and inf through."""
+    """`out` may be the memory of an operand. A product with the condition would let NaN and inf through."""
     is_false = np.equal(condition, 0.0)
     np.copyto(out, a)
     np.copyto(out, 0.0, where=is_false)
@@ -132,7 +132,7 @@ class NumpyExecutor:
 
 
 def _plan(program: Program) -> tuple[list[Step], list[tuple[int, int]]]:
-    """Place every value in the bank: inputs, constants, work rows, output rows. Returns the calls and the copies."""
+    """Place every value in the bank (inputs, constants, work rows, output rows): the calls and the copies."""
     first = program.first_operation
     first_row = first + program.n_slots
     place = list(range(first)) + [

@@ -1,6 +1,7 @@
 """A CasADi SX expression as a flat list of elementary operations: the tape.
 
-A tape says what to compute for ONE sample; the executors run it over many. Every value on it has one number:
+A tape says what to compute for ONE sample; the executors run it over many. Every value on it has one
+number:
 
     0 .. n_inputs - 1                     the entries of the inputs, one input after the other
     n_inputs .. n_inputs + n_constants    the constants
@@ -40,9 +41,10 @@ class Input:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """One output: a matrix of `shape` per sample, of which only the entries (rows[k], cols[k]) can be non-zero.
+    """One output: a matrix of `shape` per sample; only its entries (rows[k], cols[k]) can be non-zero.
 
-    `values[k]` is the number of the tape value that entry k shows (a constant, an input entry or an operation).
+    `values[k]` is the number of the tape value that entry k shows (a constant, an input entry or an
+    operation).
     """
 
     name: str
@@ -61,8 +63,8 @@ class Output:
 class Program:
     """A frozen tape. Build it with :func:`trace`, run it with :func:`dalembert.kernels.build`.
 
-    `ops[i]` is the code of operation i, `args[i]` its one or two operands (value numbers, -1 for none) and `slots[i]`
-    the work row that holds its result; -1 when the result is an output entry and lives there.
+    `ops[i]` is the code of operation i, `args[i]` its one or two operands (value numbers, -1 for none) and
+    `slots[i]` the work row that holds its result; -1 when the result is an output entry and lives there.
     """
 
     name: str
@@ -102,9 +104,10 @@ class Program:
     def adjoint(self, output: str, wrt: Sequence[str]) -> Program:
         """The program of the gradient of `sum_k seed[k] * output[rows[k], cols[k]]`, sample by sample.
 
-        Inputs: those of this program, then `seed` with one number per structural non-zero of `output` (the order of
-        its `rows`, `cols`; the transpose of the array of `Kernel.compact`). Outputs: `grad_<name>` for each name in
-        `wrt`, a column of that input's size. Costs two to three times the operations of the output itself.
+        Inputs: those of this program, then `seed` with one number per structural non-zero of `output` (the
+        order of its `rows`, `cols`; the transpose of the array of `Kernel.compact`). Outputs: `grad_<name>`
+        for each name in `wrt`, a column of that input's size. Costs two to three times the operations of
+        the output itself.
         """
         symbols, entries = self._entries(output)
         chosen = {name: self._symbol(symbols, name) for name in wrt}
@@ -121,7 +124,8 @@ class Program:
     def jacobian(self, output: str, wrt: str) -> Program:
         """The program of the derivative of the structural non-zeros of `output` by the input `wrt`.
 
-        One output, `d<output>_d<wrt>`, of shape (nnz of the output, size of the input), with its own zero pattern.
+        One output, `d<output>_d<wrt>`, of shape (nnz of the output, size of the input), with its own zero
+        pattern.
         """
         symbols, entries = self._entries(output)
         derivative = ca.jacobian(entries, self._symbol(symbols, wrt))
@@ -129,7 +133,7 @@ class Program:
         return trace(f"{self.name}_jacobian", inputs, {f"d{output}_d{wrt}": derivative})
 
     def _entries(self, output: str) -> tuple[list[Any], Any]:
-        """Fresh symbols for the inputs, and the column of structural non-zeros of `output` as SX over them."""
+        """Fresh symbols for the inputs, and the non-zeros of `output` as an SX column over them."""
         port = self.output(output)
         symbols = [ca.SX.sym(entry.name, entry.size) for entry in self.inputs]
         index = [candidate.name for candidate in self.outputs].index(output)
@@ -147,8 +151,8 @@ class Program:
 def trace(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
     """Turn SX expressions into a :class:`Program`.
 
-    `inputs` maps names to SX symbols (columns), `outputs` maps names to SX matrices over those symbols; both keep their
-    order. Common subexpressions are shared across all outputs.
+    `inputs` maps names to SX symbols (columns), `outputs` maps names to SX matrices over those symbols;
+    both keep their order. Common subexpressions are shared across all outputs.
     """
     _check_inputs(name, inputs)
     if not outputs:
@@ -176,7 +180,7 @@ def _check_inputs(name: str, inputs: Mapping[str, Any]) -> None:
             )
         if symbol.shape[1] != 1:
             raise KernelError(
-                f"program {name!r}, input {key!r}: found shape {symbol.shape}; expected a column (k, 1): use casadi.vec"
+                f"program {name!r}, input {key!r}: found shape {symbol.shape}; expected a column (k, 1)"
             )
 
 
@@ -284,7 +288,7 @@ def _finish(
 
 
 def _assign_slots(args: IntArray, first: int, in_output: npt.NDArray[np.bool_]) -> tuple[IntArray, int]:
-    """Work rows by liveness: a row is free again at the operation that reads it last, which may write into it."""
+    """Work rows by liveness: a row is free at the operation that reads it last, which may write into it."""
     last_use = np.full(len(args), -1, dtype=np.int64)
     for i, pair in enumerate(args.tolist()):
         for value in pair:
