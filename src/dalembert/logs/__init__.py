@@ -1,0 +1,25 @@
+"""Files to typed logs: positions and torques of the robot's motors, uniform in time, SI units."""
+
+from dalembert.logs.channels import Channel, ChannelMap, TimeChannel, read_channels
+from dalembert.logs.log import Block, Log, LogInfo, LogSource, make_log
+from dalembert.logs.reader import FileSource, open_log, read_log, read_pieces
+from dalembert.logs.repair import Repair
+from dalembert.logs.writer import write_log
+
+__all__ = [
+    "Block",
+    "Channel",
+    "ChannelMap",
+    "FileSource",
+    "Log",
+    "LogInfo",
+    "LogSource",
+    "Repair",
+    "TimeChannel",
+    "make_log",
+    "open_log",
+    "read_channels",
+    "read_log",
+    "read_pieces",
+    "write_log",
+]
