@@ -120,15 +120,15 @@ def solve_blocks(a: SX, b: SX) -> SX:
     a = ca.sparsify(a)
     n_blocks, rows, columns, row_starts, column_starts, _, _ = a.sparsity().btf()
     x: list[SX] = [None] * a.shape[1]
-    for block in reversed(range(n_blocks)):
+    for block in range(n_blocks):  # CasADi's form is lower block triangular
         i = rows[row_starts[block] : row_starts[block + 1]]
         j = columns[column_starts[block] : column_starts[block + 1]]
         if len(i) != len(j):
             raise ModelError("loop closures: the dependent coordinates cannot be solved for (structurally singular)")
-        later = [k for k in columns[column_starts[block + 1] :] if any(a.sparsity().has_nz(row, k) for row in i)]
+        known = [k for k in columns[: column_starts[block]] if any(a.sparsity().has_nz(row, k) for row in i)]
         right = b[i, :]
-        if later:
-            right = right - ca.mtimes(a[i, later], ca.vertcat(*[x[k] for k in later]))
+        if known:
+            right = right - ca.mtimes(a[i, known], ca.vertcat(*[x[k] for k in known]))
         block_x = solve(ca.densify(a[i, j]), right)
         for local, k in enumerate(j):
             x[k] = block_x[local, :]
