@@ -30,9 +30,7 @@ def regressor(rows: tuple[tuple[float, ...], ...] = ROWS) -> tuple[Any, Any, Any
     for j, (sa, c_a, d, so, co, r) in enumerate(rows):
         s, c = ca.sin(y[j]) * co + ca.cos(y[j]) * so, ca.cos(y[j]) * co - ca.sin(y[j]) * so
         rotation = ca.sparsify(
-            ca.vertcat(
-                ca.horzcat(c, -s, 0), ca.horzcat(s * c_a, c * c_a, -sa), ca.horzcat(s * sa, c * sa, c_a)
-            )
+            ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s * c_a, c * c_a, -sa), ca.horzcat(s * sa, c * sa, c_a))
         )
         p = ca.sparsify(ca.SX(ca.DM([d, -sa * r, c_a * r])))
         a = rotation.T @ (a + (ca.skew(dw) + ca.skew(w) @ ca.skew(w)) @ p)
@@ -58,9 +56,7 @@ def regressor(rows: tuple[tuple[float, ...], ...] = ROWS) -> tuple[Any, Any, Any
 def _inertia(v: Any) -> Any:
     """I v = _inertia(v) @ (XX, XY, XZ, YY, YZ, ZZ)."""
     matrix = ca.SX(3, 6)
-    for row, entries in enumerate(
-        (((0, 0), (1, 1), (2, 2)), ((1, 0), (3, 1), (4, 2)), ((2, 0), (4, 1), (5, 2)))
-    ):
+    for row, entries in enumerate((((0, 0), (1, 1), (2, 2)), ((1, 0), (3, 1), (4, 2)), ((2, 0), (4, 1), (5, 2)))):
         for col, k in entries:
             matrix[row, col] = v[k]
     return matrix

@@ -89,7 +89,7 @@ def test_unusable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_processes_at_the_same_time(folder: Path) -> None:
     script = (
-        "import casadi as ca, numpy as np; from dalembert.kernels import Backend, build, trace; x = ca.SX.sym('x', 3);"
+        "import casadi as ca, numpy as np; from dalembert.kernels import build, trace; x = ca.SX.sym('x', 3);"
         "k = build(trace('p', {'x': x}, {'y': ca.cos(x) + 7}), 'c');"
         "assert np.allclose(k(np.ones((4, 3))).y, np.cos(1) + 7)"
     )
@@ -141,9 +141,7 @@ def test_narrower_and_wider_vectors_than_the_machine_has(lanes: int, monkeypatch
     monkeypatch.setenv("CC", f"{command} -DDAL_L={lanes}")
     y, yd, ydd, matrix = regressor()
     arm = trace("arm", {"y": y, "yd": yd, "ydd": ydd}, {"W": matrix, "e": ca.exp(y), "t": ca.tanh(1e3 * yd)})
-    data = [
-        np.random.default_rng(k).normal(size=(8009, 6)) for k in range(3)
-    ]  # enough to stream around the cache
+    data = [np.random.default_rng(k).normal(size=(8009, 6)) for k in range(3)]  # enough to stream around the cache
     for found, expected in zip(build(arm, "c")(*data), build(arm, "numpy")(*data), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 

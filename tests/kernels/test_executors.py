@@ -329,6 +329,18 @@ def test_out_reuses_memory(backend: Backend) -> None:
             kernel(x, y, out=wrong)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_outputs_without_operations_and_inputs_without_entries(backend: Backend) -> None:
+    x = ca.SX.sym("x", 2)
+    outputs = {"zero": ca.SX(3, 2), "row": x.T, "none": ca.SX(0, 4), "five": 5.0}
+    found = build(trace("t", {"e": ca.SX(0, 1), "x": x}, outputs), backend)(np.zeros((3, 0)), np.ones((3, 2)))
+    np.testing.assert_array_equal(found.zero, np.zeros((3, 3, 2)))
+    np.testing.assert_array_equal(found.row, np.ones((3, 1, 2)))
+    np.testing.assert_array_equal(found.five, np.full((3, 1), 5.0))
+    assert found.none.shape == (3, 0, 4)
+    np.testing.assert_array_equal(build(trace("t", {}, {"c": ca.DM([1, 2])}), backend)().c, [[1.0, 2.0]])
+
+
 def test_threads_and_streaming_stores_give_the_same_numbers() -> None:
     y, yd, ydd, matrix = regressor()
     program = trace("arm", {"y": y, "yd": yd, "ydd": ydd}, {"W": matrix})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from dalembert.kernels.tape import FloatArray
 from tests.kernels.arm import regressor
 
 from dalembert.errors import KernelError
 from dalembert.kernels import Backend, build, trace
+from dalembert.kernels.tape import FloatArray
 
 
 def test_zeros_and_constants_are_not_operations() -> None:
@@ -53,6 +53,10 @@ def test_bad_expressions_are_named() -> None:
     x, z = ca.SX.sym("x", 2), ca.SX.sym("z")
     with pytest.raises(KernelError, match="symbols that are not inputs: z"):
         trace("t", {"x": x}, {"y": x * z})
+    with pytest.raises(KernelError, match="symbol z is in both inputs 'z' and 'w'"):
+        trace("t", {"z": z, "w": ca.vertcat(x, z)}, {"y": x})
+    with pytest.raises(KernelError, match="output 'y': found a MX; expected SX"):
+        trace("t", {"x": x}, {"y": ca.MX.sym("x")})
     with pytest.raises(KernelError, match="input 'x': found"):
         trace("t", {"x": x + 1}, {"y": x})
     with pytest.raises(KernelError, match="expected a column"):
@@ -78,7 +82,8 @@ def test_adjoint_against_finite_differences(backend: Backend) -> None:
     kernel = build(program, backend)
 
     def value(shifted: list[FloatArray]) -> FloatArray:
-        return np.einsum("kn,nk->n", kernel.compact(*shifted).W, seed)
+        total: FloatArray = np.einsum("kn,nk->n", kernel.compact(*shifted).W, seed)
+        return total
 
     step = 1e-6
     for which, name in enumerate(("y", "yd", "ydd")):

@@ -27,6 +27,7 @@ class Executor(Protocol):
     """Runs a program over samples: fills one row per non-constant output entry. May be shared by threads."""
 
     backend: str
+    block: int  # samples per step at which streaming is fastest
     releases_gil: bool  # whether splitting the samples over threads makes it faster
 
     def run(self, inputs: Sequence[FloatArray], rows: Sequence[Rows], n: int) -> None:
@@ -39,9 +40,7 @@ class Outputs(tuple[FloatArray, ...]):
     names: tuple[str, ...]
     _blocks: tuple[Block, ...]
 
-    def __new__(
-        cls, arrays: Sequence[FloatArray], names: Sequence[str] = (), blocks: Sequence[Block] = ()
-    ) -> Outputs:
+    def __new__(cls, arrays: Sequence[FloatArray], names: Sequence[str] = (), blocks: Sequence[Block] = ()) -> Outputs:
         """Pair arrays with their names and with the memory they lie in."""
         self = super().__new__(cls, arrays)
         self.names = tuple(names)
@@ -130,23 +129,20 @@ class Kernel:
         if out is None:
             return self._evaluate(arrays, n, [allocate(port, self._program, n, dense) for port in ports])
         blocks = out._blocks
-        same = [
-            block.port is port and block.dense == dense for block, port in zip(blocks, ports, strict=False)
-        ]
+        same = [block.port is port and block.dense == dense for block, port in zip(blocks, ports, strict=False)]
         if len(blocks) != len(ports) or not all(same) or any(a.shape[0 if dense else 1] != n for a in out):
-            raise KernelError(
-                f"kernel {self._program.name!r}: out is not a result of this kernel for {n} samples"
-            )
+            raise KernelError(f"kernel {self._program.name!r}: out is not a result of this kernel for {n} samples")
         return self._evaluate(arrays, n, blocks)
 
     def stream(
-        self, *inputs: npt.ArrayLike, block: int = 2048, compact: bool = False, **named: npt.ArrayLike
+        self, *inputs: npt.ArrayLike, block: int | None = None, compact: bool = False, **named: npt.ArrayLike
     ) -> Iterator[tuple[slice, Outputs]]:
-        """The outputs for `block` samples at a time, with the slice of samples they belong to.
+        """The outputs for `block` samples at a time, each with the slice of samples they belong to.
 
         The arrays of one step are overwritten by the next: use them or copy them before going on. Memory
         does not grow with the number of samples.
         """
+        block = self._executor.block if block is None else block
         if block < 1:
             raise KernelError(f"kernel {self._program.name!r}: block is {block}; expected at least 1")
         arrays, n = self._check(inputs, named)
@@ -168,9 +164,7 @@ class Kernel:
             self._executor.run(arrays, rows, n)
         else:
             _in_threads(self._executor, arrays, rows, n, parts)
-        return Outputs(
-            [block.view(n) for block in blocks], [port.name for port in self._program.outputs], blocks
-        )
+        return Outputs([block.view(n) for block in blocks], [port.name for port in self._program.outputs], blocks)
 
     def _parts(self, n: int) -> int:
         """How many threads n samples are worth."""
@@ -178,14 +172,11 @@ class Kernel:
             return 1
         return max(1, min(self._threads, int(n * self._program.n_operations / MIN_WORK_PER_THREAD)))
 
-    def _check(
-        self, inputs: Sequence[npt.ArrayLike], named: dict[str, npt.ArrayLike]
-    ) -> tuple[list[FloatArray], int]:
+    def _check(self, inputs: Sequence[npt.ArrayLike], named: dict[str, npt.ArrayLike]) -> tuple[list[FloatArray], int]:
         """Every input as a float64 view of shape (n, size), with stride 0 where all samples share it."""
         given = self._bind(inputs, named)
         arrays = [
-            _as_float(value, self._where(port.name))
-            for port, value in zip(self._program.inputs, given, strict=True)
+            _as_float(value, self._where(port.name)) for port, value in zip(self._program.inputs, given, strict=True)
         ]
         n: int | None = None
         for port, array in zip(self._program.inputs, arrays, strict=True):
@@ -236,18 +227,14 @@ def _as_float(value: npt.ArrayLike, where: str) -> FloatArray:
     return array.astype(np.float64, copy=False)
 
 
-def _in_threads(
-    executor: Executor, arrays: Sequence[FloatArray], rows: Sequence[Rows], n: int, parts: int
-) -> None:
+def _in_threads(executor: Executor, arrays: Sequence[FloatArray], rows: Sequence[Rows], n: int, parts: int) -> None:
     """Split the samples at whole cache lines. The GIL is free while C runs."""
     bounds = [n * k // parts // LINE * LINE for k in range(parts)] + [n]
     failures: list[Exception] = []
 
     def work(start: int, stop: int) -> None:
         try:
-            executor.run(
-                [array[start:stop] for array in arrays], [row.skip(start) for row in rows], stop - start
-            )
+            executor.run([array[start:stop] for array in arrays], [row.skip(start) for row in rows], stop - start)
         except Exception as error:  # noqa: BLE001 - handed to the caller's thread below
             failures.append(error)
 

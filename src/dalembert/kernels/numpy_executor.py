@@ -81,6 +81,7 @@ class NumpyExecutor:
     """Runs one program. Holds no state between calls but a pool of work memory, so threads may share it."""
 
     backend = "numpy"
+    block = CHUNK
     releases_gil = False
 
     def __init__(self, program: Program, chunk: int = CHUNK) -> None:
@@ -104,9 +105,7 @@ class NumpyExecutor:
                 self._run_chunk(inputs, rows, slice(start, stop), work[:, : stop - start])
         self._pool.append(work)
 
-    def _run_chunk(
-        self, inputs: Sequence[FloatArray], rows: Sequence[Rows], part: slice, work: FloatArray
-    ) -> None:
+    def _run_chunk(self, inputs: Sequence[FloatArray], rows: Sequence[Rows], part: slice, work: FloatArray) -> None:
         first = 0
         for array in inputs:
             work[first : first + array.shape[1]] = array[part].T
@@ -135,9 +134,7 @@ def _plan(program: Program) -> tuple[list[Step], list[tuple[int, int]]]:
     """Place every value in the bank (inputs, constants, work rows, output rows): the calls and the copies."""
     first = program.first_operation
     first_row = first + program.n_slots
-    place = list(range(first)) + [
-        first + slot if slot != NO_SLOT else NO_SLOT for slot in program.slots.tolist()
-    ]
+    place = list(range(first)) + [first + slot if slot != NO_SLOT else NO_SLOT for slot in program.slots.tolist()]
     copies: list[tuple[int, int]] = []
     row = first_row
     for port in program.outputs:

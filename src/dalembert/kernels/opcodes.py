@@ -81,6 +81,4 @@ def from_casadi(code: int, program: str) -> Op:
     except KeyError:
         name = _CASADI_NAMES.get(code, f"number {code}")
         valid = ", ".join(op.name for op in Op)
-        raise KernelError(
-            f"program {program!r}: operation {name} is not supported; supported are {valid}"
-        ) from None
+        raise KernelError(f"program {program!r}: operation {name} is not supported; supported are {valid}") from None

@@ -75,9 +75,7 @@ class Program:
     args: IntArray
     slots: IntArray
     n_slots: int
-    function: Any = field(
-        repr=False
-    )  # the casadi.Function the tape was read from: for derivatives and checks
+    function: Any = field(repr=False)  # the casadi.Function the tape was read from: for derivatives and checks
 
     @property
     def n_inputs(self) -> int:
@@ -157,6 +155,9 @@ def trace(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> P
     _check_inputs(name, inputs)
     if not outputs:
         raise KernelError(f"program {name!r}: no outputs; expected at least one SX expression")
+    for key, expression in outputs.items():
+        if not isinstance(expression, ca.SX | ca.DM | float | int):
+            raise KernelError(f"program {name!r}, output {key!r}: found a {type(expression).__name__}; expected SX")
     expressions = ca.cse([ca.SX(expression) for expression in outputs.values()])
     try:
         function = ca.Function("program", list(inputs.values()), expressions, {"cse": False})
@@ -171,17 +172,18 @@ def trace(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> P
 
 
 def _check_inputs(name: str, inputs: Mapping[str, Any]) -> None:
+    seen: dict[int, str] = {}
     for key, symbol in inputs.items():
         if key in RESERVED_NAMES:
             raise KernelError(f"program {name!r}: an input may not be called {key!r}; that name is an option")
         if not isinstance(symbol, ca.SX) or not symbol.is_valid_input() or not symbol.is_dense():
-            raise KernelError(
-                f"program {name!r}, input {key!r}: found {symbol}; expected a column of SX symbols"
-            )
+            raise KernelError(f"program {name!r}, input {key!r}: found {symbol}; expected a column of SX symbols")
         if symbol.shape[1] != 1:
-            raise KernelError(
-                f"program {name!r}, input {key!r}: found shape {symbol.shape}; expected a column (k, 1)"
-            )
+            raise KernelError(f"program {name!r}, input {key!r}: found shape {symbol.shape}; expected a column (k, 1)")
+        for symbol_entry in ca.vertsplit(symbol):
+            first = seen.setdefault(symbol_entry.element_hash(), key)
+            if first != key:
+                raise KernelError(f"program {name!r}: symbol {symbol_entry} is in both inputs {first!r} and {key!r}")
 
 
 def _read_tape(name: str, inputs: tuple[Input, ...], names: tuple[str, ...], function: Any) -> Program:
@@ -189,9 +191,7 @@ def _read_tape(name: str, inputs: tuple[Input, ...], names: tuple[str, ...], fun
     first_entry = np.cumsum([0, *(port.size for port in inputs)])
     n_inputs = int(first_entry[-1])
     constants: dict[str, int] = {}
-    register: dict[
-        int, tuple[str, int]
-    ] = {}  # CasADi register -> what it holds now: ("input" | "constant" | "op", n)
+    register: dict[int, tuple[str, int]] = {}  # CasADi register -> what it holds now: ("input" | "constant" | "op", n)
     ops: list[int] = []
     operands: list[tuple[tuple[str, int], ...]] = []
     shown: list[dict[int, tuple[str, int]]] = [{} for _ in names]
@@ -234,9 +234,7 @@ def _read_tape(name: str, inputs: tuple[Input, ...], names: tuple[str, ...], fun
     return _finish(name, inputs, outputs, values, np.array(ops, dtype=np.int64), args, function)
 
 
-def _read_output(
-    name: str, sparsity: Any, shown: Mapping[int, int], n_inputs: int, constants: FloatArray
-) -> Output:
+def _read_output(name: str, sparsity: Any, shown: Mapping[int, int], n_inputs: int, constants: FloatArray) -> Output:
     """Drop the entries that are the constant zero, and order the others row by row."""
     rows, cols = sparsity.get_triplet()
     kept = []
