@@ -18,10 +18,11 @@ from dalembert.kernels import Backend, Kernel, build, trace
 from dalembert.robot import Robot
 from dalembert.symbolic import SX, Dynamics, pseudo_inverse
 
-__all__ = ["Model", "build_model"]
+__all__ = ["Given", "Model", "build_model"]
 
 Array = NDArray[np.float64]
 Parameters = ArrayLike | Literal["nominal"]
+Given = Literal["sensors", "independent"]
 
 
 class Model:
@@ -120,7 +121,7 @@ class Model:
             return self._kernels[name]
 
     def loops_kernel(self) -> Kernel:
-        """y -> all closure rows ``c`` and the independent rows' Jacobian ``C``."""
+        """Y -> all closure rows ``c`` and the independent rows' Jacobian ``C``."""
         d = self.dynamics
         return self.kernel(
             "loops", lambda: ({"y": d.y}, {"c": d.assembly.closures.c, "C": ca.densify(d.C)})
@@ -131,11 +132,14 @@ class Model:
         d = self.dynamics
         return self.kernel(
             "velocity",
-            lambda: ({"y": d.y, "yd": d.yd}, {"N": ca.densify(d.N), "g": d.acceleration_bias, "J": ca.densify(d.J_inv)}),
+            lambda: (
+                {"y": d.y, "yd": d.yd},
+                {"N": ca.densify(d.N), "g": d.acceleration_bias, "J": ca.densify(d.J_inv)},
+            ),
         )
 
     def correction_kernel(self) -> Kernel:
-        """y -> y moved by one Newton step on the loops, the assembly's independent coordinates held; and ``c``."""
+        """Y -> y moved by one Newton step on the loops, the assembly's independent coordinates held; and ``c``."""
         d = self.dynamics
 
         def write() -> tuple[dict[str, SX], dict[str, SX]]:
@@ -143,20 +147,31 @@ class Model:
 
         return self.kernel("correction", write)
 
-    def newton_kernel(self) -> Kernel:
-        """y, theta, weight -> y after one Newton step towards ``c = 0`` and the measured ``theta``, and what was left
-        before it: all closure rows ``c`` and the measured positions' mismatch ``e``."""
-        return self.kernel("newton", self.newton_expression)
+    def position_map(self, given: Given = "sensors") -> Array:
+        """Rows (n_s, n_y) of the positions a motion is given by: ``theta = rows @ y``."""
+        if given == "independent":
+            return self.robot.linear_map([((name, 1.0),) for name in self.independent])
+        return self.robot.sensor_map()
 
-    def newton_expression(self) -> tuple[dict[str, SX], dict[str, SX]]:
+    def newton_kernel(self, given: Given = "sensors") -> Kernel:
+        """y, theta, weight -> y after one Newton step towards ``c = 0`` and the given ``theta``, and what was left
+        before it: all closure rows ``c`` and the positions' mismatch ``e``.
+        """
+        return self.kernel(f"newton {given}", lambda: self.newton_expression(given))
+
+    def newton_expression(self, given: Given = "sensors") -> tuple[dict[str, SX], dict[str, SX]]:
         """Inputs and outputs of :meth:`newton_kernel`, for a caller that follows one sample at a time."""
         d = self.dynamics
-        sensors = ca.SX(ca.DM(self.robot.sensor_map()))
+        sensors = ca.SX(ca.DM(self.position_map(given)))
         theta, weight = (ca.SX.sym(name, sensors.shape[0]) for name in ("theta", "weight"))
         mismatch = theta - ca.mtimes(sensors, d.y)
         dv = ca.mtimes(self._measured_inverse(sensors, weight), mismatch - ca.mtimes(sensors, d.loop_correction))
         y = d.y + ca.mtimes(d.N, dv) + d.loop_correction
-        return {"y": d.y, "theta": theta, "weight": weight}, {"y": y, "c": d.assembly.closures.c, "e": mismatch}
+        return {"y": d.y, "theta": theta, "weight": weight}, {
+            "y": y,
+            "c": d.assembly.closures.c,
+            "e": mismatch,
+        }
 
     def _measured_inverse(self, sensors: SX, weight: SX) -> SX:
         """Velocities v from sensor rates (r, n_s), weighted least squares where there are more than needed."""
@@ -165,13 +180,13 @@ class Model:
             return pseudo_inverse(jacobian)
         return ca.mtimes(pseudo_inverse(ca.mtimes(ca.diag(weight), jacobian)), ca.diag(weight))
 
-    def rates_kernel(self) -> Kernel:
-        """y, thetad, thetadd, weight -> ``yd`` and ``ydd`` from the measured positions' rates."""
-        return self.kernel("rates", self._write_rates)
+    def rates_kernel(self, given: Given = "sensors") -> Kernel:
+        """y, thetad, thetadd, weight -> ``yd`` and ``ydd`` from the given positions' rates."""
+        return self.kernel(f"rates {given}", lambda: self._write_rates(given))
 
-    def _write_rates(self) -> tuple[dict[str, SX], dict[str, SX]]:
+    def _write_rates(self, given: Given) -> tuple[dict[str, SX], dict[str, SX]]:
         d = self.dynamics
-        sensors = ca.SX(ca.DM(self.robot.sensor_map()))
+        sensors = ca.SX(ca.DM(self.position_map(given)))
         rate, acceleration, weight = (ca.SX.sym(k, sensors.shape[0]) for k in ("thetad", "thetadd", "weight"))
         inverse = self._measured_inverse(sensors, weight)
         yd = ca.mtimes(d.N, ca.mtimes(inverse, rate))
@@ -195,7 +210,10 @@ class Model:
         left = ca.mtimes(ca.SX(ca.DM(d.T)), g).T
         if projection == "actuators" and not projection.partition(":")[2]:
             left = ca.SX.eye(self.n)  # (T N (T N)^{-1})' without the rounding
-        return {"y": d.y, "yd": d.yd, "ydd": d.ydd, "sigma": sigma}, {"W": d.regressor(g), "L": ca.densify(left)}
+        return {"y": d.y, "yd": d.yd, "ydd": d.ydd, "sigma": sigma}, {
+            "W": d.regressor(g),
+            "L": ca.densify(left),
+        }
 
     def inverse_kernel(self, projection: str | None = None) -> Kernel:
         """y, yd, ydd, pi -> projected torque ``gamma`` (k,), same rows as the regressor with sigma = 1."""
@@ -253,7 +271,7 @@ class Model:
         return self.kernel("energy", write)
 
     def poses_kernel(self) -> Kernel:
-        """y -> for every body its pose in the base, ``poses`` (bodies, 12): rotation row by row, then position."""
+        """Y -> for every body its pose in the base, ``poses`` (bodies, 12): rotation row by row, then position."""
         d = self.dynamics
 
         def write() -> tuple[dict[str, SX], dict[str, SX]]:
@@ -288,8 +306,6 @@ class Model:
         return m
 
 
-def build_model(
-    robot: Robot, *, independent: Sequence[str] = (), backend: Backend = "auto", threads: int = 1
-) -> Model:
+def build_model(robot: Robot, *, independent: Sequence[str] = (), backend: Backend = "auto", threads: int = 1) -> Model:
     """Derive the model of a robot: its loops are closed at home; kernels are compiled when first used."""
     return Model(robot, independent=independent, backend=backend, threads=threads)

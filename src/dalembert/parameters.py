@@ -142,7 +142,17 @@ def log_cholesky_jacobian(theta: ArrayLike) -> Array:
     """10x10 derivative of :func:`from_log_cholesky`."""
     theta = np.asarray(theta, dtype=float)
     upper, scale = _upper(theta), float(np.exp(theta[0]))
-    slots = {1: (0, 0), 2: (1, 1), 3: (2, 2), 4: (0, 1), 5: (1, 2), 6: (0, 2), 7: (0, 3), 8: (1, 3), 9: (2, 3)}
+    slots = {
+        1: (0, 0),
+        2: (1, 1),
+        3: (2, 2),
+        4: (0, 1),
+        5: (1, 2),
+        6: (0, 2),
+        7: (0, 3),
+        8: (1, 3),
+        9: (2, 3),
+    }
     columns = [2.0 * from_pseudo_inertia(upper.T @ upper)]
     for k in range(1, N_INERTIAL):
         step = np.zeros((4, 4))

@@ -17,7 +17,7 @@ from dalembert.errors import EstimationError, choices
 from dalembert.model import Model
 from dalembert.motion import random_states
 from dalembert.parameters import INERTIAL, inertial_names
-from dalembert.robot import EffortKind, Robot
+from dalembert.robot import EffortKind, Loop, Robot
 
 __all__ = [
     "BaseSet",
@@ -31,9 +31,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-COEFFICIENT = (
-    1e-8  # a regrouping coefficient below this is rounding: SI coefficients are lengths and their squares
-)
+COEFFICIENT = 1e-8  # a regrouping coefficient below this is rounding: SI coefficients are lengths and their squares
 _SAMPLES_PER_PARAMETER = 3  # rows per column of the random observation matrix
 _ZERO_COLUMN = 1e-13  # relative to the largest column: a column of rounding errors
 
@@ -82,8 +80,12 @@ def symmetric_ties(robot: Robot) -> Ties:
 
 
 def default_order(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
-    """Friction first, then the platform, the other bodies with symmetric parameters side by side [Briot15, eq. 43],
-    springs and laws, rotor inertias, constant efforts last: the later ones are regrouped into the earlier."""
+    """Friction first, then bodies, springs and laws, rotor inertias, constant efforts last.
+
+    Later ones are regrouped into earlier ones. Bodies stand from the base on; in a closed robot the platform comes
+    first and symmetric parameters side by side [Briot15, eq. 43].
+    """
+    closed = any(isinstance(loop, Loop) for loop in robot.loops)
     early = {EffortKind.VISCOUS, EffortKind.COULOMB, EffortKind.FORCE}
     late = {EffortKind.ROTOR: 1, EffortKind.OFFSET: 2, EffortKind.CONSTANT: 2}
     kinds = {name: effort.kind for effort in robot.efforts for name in effort.parameters}
@@ -97,12 +99,10 @@ def default_order(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
             kind = kinds[name]
             return (0, position) if kind in early else (2 + late.get(kind, 0), position)
         symbol, _, body = name.partition("_")
-        members = [b for b in robot.body_names if b == body] or [
-            b for b in first if _group_label_of(robot, b) == body
-        ]
+        members = [b for b in robot.body_names if b == body] or [b for b in first if _group_label_of(robot, b) == body]
         owner = members[0] if members else body
         leader = first.get(owner, owner)
-        place = -1 if owner == robot.platform else rank.get(leader, 0)
+        place = -1 if closed and owner == robot.platform else rank.get(leader, 0)
         return (1, place, INERTIAL.index(symbol), rank.get(owner, 0))
 
     return tuple(name for _, name in sorted(enumerate(names), key=key))
@@ -145,7 +145,7 @@ class BaseSet:
         )
 
     def project(self, tied: Array) -> Array:
-        """beta of a vector of (tied) standard parameters, shape (..., q) -> (..., b)."""
+        """Beta of a vector of (tied) standard parameters, shape (..., q) -> (..., b)."""
         return tied[..., list(self.independent)] + tied[..., list(self.dependent)] @ self.K.T
 
     def relation(self, i: int) -> str:
@@ -243,5 +243,5 @@ def base_parameters(
         w = np.concatenate([w, w])
         w[:n, :, [model.parameters.index(name) for name in inertial_names(loaded)]] = 0.0
     rows = w.reshape(-1, w.shape[-1]) @ ties.matrix
-    r = np.linalg.qr(rows, mode="r")
+    r = np.asarray(np.linalg.qr(rows, mode="r"))
     return base_of_factor(r, ties.names, ties, order or default_order(model.robot, ties.names))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
 from dalembert.errors import ClosureError
-from dalembert.model import Model
+from dalembert.model import Given, Model
 
 __all__ = ["Closer", "Motion", "close_motion"]
 
@@ -35,7 +36,8 @@ _SMALLEST_STEP = 1e-4  # share of the way between two samples below which follow
 @dataclass(frozen=True, slots=True)
 class Motion:
     """Full state of every sample: ``y yd ydd`` (n, n_y), the largest closure error (n,) and what the measured
-    positions are off the closed configuration (n, n_s), zero unless there are more sensors than mobilities."""
+    positions are off the closed configuration (n, n_s), zero unless there are more sensors than mobilities.
+    """
 
     y: Array
     yd: Array
@@ -47,19 +49,20 @@ class Motion:
 class _OneSample:
     """The Newton step of one sample by CasADi's VM, which for single calls beats a kernel; buffers are reused."""
 
-    def __init__(self, model: Model, weight: Array) -> None:
-        inputs, outputs = model.newton_expression()
+    def __init__(self, model: Model, weight: Array, given: Given) -> None:
+        inputs, outputs = model.newton_expression(given)
         function = ca.Function("step", list(inputs.values()), [ca.densify(ca.cse(out)) for out in outputs.values()])
         self._y, self._theta = np.zeros(model.n_y), np.zeros(len(weight))
         self._out = [np.zeros(function.numel_out(k)) for k in range(3)]
         self._buffer, self._run = function.buffer()
+        buffer: Any = self._buffer
         for k, value in enumerate((self._y, self._theta, weight)):
-            self._buffer.set_arg(k, memoryview(value))
+            buffer.set_arg(k, memoryview(value.data))
         for k, value in enumerate(self._out):
-            self._buffer.set_res(k, memoryview(value))
+            buffer.set_res(k, memoryview(value.data))
 
     def __call__(self, y: Array, theta: Array) -> list[Array]:
-        """y after one step, closure rows and position mismatch before it; overwritten by the next call."""
+        """Y after one step, closure rows and position mismatch before it; overwritten by the next call."""
         self._y[:], self._theta[:] = y, theta
         self._run()
         return self._out
@@ -68,16 +71,18 @@ class _OneSample:
 class Closer:
     """Solves ``c(y) = 0, T_s y = theta`` over the samples of a log.
 
-    ``weight`` (n_s,) weighs the sensors where there are more than mobilities: 1 / sigma of each.
+    ``given`` says what theta is: the robot's sensors (motors first), or its independent coordinates, as for a motion
+    planned on the platform. ``weight`` (n_s,) weighs the sensors where there are more than mobilities: 1 / sigma.
     """
 
-    def __init__(self, model: Model, weight: ArrayLike | None = None) -> None:
+    def __init__(self, model: Model, weight: ArrayLike | None = None, *, given: Given = "sensors") -> None:
         self.model = model
-        self.sensors = model.robot.sensor_map()
+        self.given = given
+        self.sensors = model.position_map(given)
         self.weight = np.ones(len(self.sensors)) if weight is None else np.array(weight, dtype=float)
         self._check_observed()
-        self._newton = model.newton_kernel()
-        self._step = _OneSample(model, self.weight)
+        self._newton = model.newton_kernel(given)
+        self._step = _OneSample(model, self.weight, given)
         self._loops = model.dynamics.assembly.closures.loops
 
     def _check_observed(self) -> None:
@@ -138,7 +143,7 @@ class Closer:
         ``t`` (n,) [s] only serves error messages.
         """
         theta = np.asarray(theta, dtype=float)
-        times = np.arange(len(theta)) if t is None else np.asarray(t, dtype=float)
+        times = np.arange(len(theta), dtype=float) if t is None else np.asarray(t, dtype=float)
         unit = "sample {0}" if t is None else "sample {0} (t = {1:.6g} s)"
         if theta.ndim != 2 or theta.shape[1] != len(self.sensors):
             raise ClosureError(f"positions: found shape {theta.shape}, expected (samples, {len(self.sensors)})")
@@ -185,8 +190,10 @@ class Closer:
     def _between(at: Sequence[int], anchors: Sequence[Array], n: int) -> Array:
         if len(at) == 1:
             return np.array(anchors)
-        guess: Array = CubicSpline(at, np.array(anchors))(np.arange(n)) if len(at) > 3 else np.stack(
-            [np.interp(np.arange(n), at, column) for column in np.array(anchors).T], axis=1
+        guess: Array = (
+            CubicSpline(at, np.array(anchors))(np.arange(n))
+            if len(at) > 3
+            else np.stack([np.interp(np.arange(n), at, column) for column in np.array(anchors).T], axis=1)
         )
         return guess
 
@@ -226,12 +233,10 @@ class Closer:
             k = int(bad[0])
             self._refuse(unit.format(k, times[k]), y[k], theta[k])
 
-    def motion(
-        self, theta: ArrayLike, rate: ArrayLike, acceleration: ArrayLike, t: ArrayLike | None = None
-    ) -> Motion:
+    def motion(self, theta: ArrayLike, rate: ArrayLike, acceleration: ArrayLike, t: ArrayLike | None = None) -> Motion:
         """Full state from measured positions and their rates, each (n, n_s)."""
         y = self.positions(theta, t)
-        yd, ydd = self.model.rates_kernel()(y, rate, acceleration, self.weight)
+        yd, ydd = self.model.rates_kernel(self.given)(y, rate, acceleration, self.weight)
         _, c, mismatch = self._newton(y, theta, self.weight)
         return Motion(y, yd, ydd, np.abs(c).max(axis=1, initial=0.0), mismatch)
 
@@ -243,6 +248,8 @@ def close_motion(
     acceleration: ArrayLike,
     t: ArrayLike | None = None,
     weight: ArrayLike | None = None,
+    *,
+    given: Given = "sensors",
 ) -> Motion:
-    """Full state of every sample from measured positions and their rates."""
-    return Closer(model, weight).motion(theta, rate, acceleration, t)
+    """Full state of every sample from given positions and their rates, each (n, n_s)."""
+    return Closer(model, weight, given=given).motion(theta, rate, acceleration, t)

@@ -23,7 +23,8 @@ _MAX_GROWTH = 30.0  # a walker whose velocity map N grows beyond this times home
 @dataclass(frozen=True, slots=True)
 class States:
     """Admissible positions, velocities and accelerations ``y yd ydd`` (n, n_y), with their independent rates
-    ``v vd`` (n, r)."""
+    ``v vd`` (n, r).
+    """
 
     y: Array
     yd: Array
@@ -47,7 +48,7 @@ def random_configurations(model: Model, n: int, rng: np.random.Generator) -> Arr
         stride *= _STRIDE * rng.uniform(0.2, 1.0, (n, 1)) / np.abs(stride).max(axis=1, keepdims=True)
         trial = y + stride
         for _ in range(_NEWTON):
-            trial, c = correct(trial)
+            trial = correct(trial)["y"]
         closed = np.abs(correct(trial)["c"]).max(axis=1, initial=0.0) < CLOSED
         near = np.abs(trial - y).max(axis=1) < 3.0 * _STRIDE
         with np.errstate(invalid="ignore"):

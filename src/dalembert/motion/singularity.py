@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class Margins:
     """Smallest singular values per sample (n,): of the closure Jacobian C (a loop locks or a mobility appears), and of
-    J_inv = T N (motors lose hold of a motion); and J_inv's condition number."""
+    J_inv = T N (motors lose hold of a motion); and J_inv's condition number.
+    """
 
     closure: Array
     motors: Array

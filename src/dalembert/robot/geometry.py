@@ -68,6 +68,11 @@ def rpy_rotation(rpy: ArrayLike) -> NDArray[np.float64]:
     return snap(rotation_about(z, yaw) @ rotation_about(y, pitch) @ rotation_about(x, roll))
 
 
+def _vector(values: NDArray[np.float64]) -> Vector:
+    x, y, z = values.tolist()
+    return (x, y, z)
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """Pose of a child frame in its parent: ``p_parent = position + rotation @ p_child``."""
@@ -81,12 +86,15 @@ class Placement:
         p = np.asarray(position, dtype=float)
         r = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
         if p.shape != (3,) or r.shape != (3, 3) or not (np.isfinite(p).all() and np.isfinite(r).all()):
-            raise RobotError(f"placement: found position {p.tolist()}, expected three finite numbers and a 3x3 rotation")
+            raise RobotError(
+                f"placement: found position {p.tolist()}, expected three finite numbers and a 3x3 rotation"
+            )
         u, _, vt = np.linalg.svd(r)
         if np.linalg.det(r) < 0.0 or np.abs(u @ vt - r).max() > 1e-6:
             raise RobotError(f"placement: rotation {r.tolist()} is not a rotation matrix")
         p, r = snap(p), snap(u @ vt)
-        return cls(tuple(p.tolist()), tuple(tuple(row) for row in r.tolist()))
+        x, y, z = (_vector(row) for row in r)
+        return cls(_vector(p), (x, y, z))
 
     @property
     def p(self) -> NDArray[np.float64]:

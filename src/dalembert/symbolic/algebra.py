@@ -55,7 +55,7 @@ def _adjugate_inverse(a: SX) -> SX:
 
 def _orthogonalise(a: SX) -> tuple[SX, SX]:
     """Q with orthonormal columns and upper triangular R, ``a = Q R``: modified Gram-Schmidt."""
-    m, n = a.shape
+    n = a.shape[1]
     columns = [a[:, j] for j in range(n)]
     r = [[ca.SX(0)] * n for _ in range(n)]
     for j in range(n):

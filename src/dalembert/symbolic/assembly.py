@@ -67,6 +67,12 @@ class _Loops:
         c, jacobian = self._function(y)
         return np.array(c).ravel(), np.array(jacobian).reshape(-1, self.tree.n_y)
 
+    def pattern(self) -> NDArray[np.bool_]:
+        """Which entries of the closure Jacobian are not structurally zero."""
+        sparsity = ca.sparsify(ca.jacobian(self.closures.c, self.y)).sparsity()
+        filled: NDArray[np.bool_] = np.asarray(ca.DM(sparsity, 1).full() != 0.0)
+        return filled.reshape(-1, self.tree.n_y)
+
     def close(self, guess: Array) -> Array:
         """Nearest closed configuration: damped Newton with minimum-norm steps."""
         y = guess.copy()
@@ -91,7 +97,7 @@ class _Loops:
         worst = int(np.abs(c).argmax())
         raise ClosureError(
             f"robot {self.robot.name!r}: loop {self.closures.loops[worst]!r} cannot close near home: "
-            f"{abs(c[worst]):.3g} (m or rad) is left, expected < {CLOSED:g}; check its lengths and the home configuration"
+            f"{abs(c[worst]):.3g} (m or rad) is left, expected < {CLOSED:g}; check its lengths and home"
         )
 
     def rank(self, y: Array) -> int:
@@ -153,7 +159,9 @@ def _independent_rows(robot: Robot, loops: _Loops, home: Array, probes: list[Arr
     rows = tuple(sorted(int(k) for k in order[:rank]))
     for y in probes:
         if _rank(loops(y)[1][list(rows)]) != rank:
-            raise ModelError(f"robot {robot.name!r}: no fixed choice of {rank} closure rows stays independent near home")
+            raise ModelError(
+                f"robot {robot.name!r}: no fixed choice of {rank} closure rows stays independent near home"
+            )
     return rows
 
 
@@ -198,7 +206,8 @@ def _idle_coordinates(robot: Robot, loops: _Loops, home: Array, probes: list[Arr
     if not count:
         return ()
     generic = min(spaces, key=lambda space: space.shape[1])
-    _, _, order = qr((generic * ~held[:, None]).T, pivoting=True, mode="economic")
+    free = generic * np.where(held, 0.0, 1.0)[:, None]
+    _, _, order = qr(free.T, pivoting=True, mode="economic")
     return tuple(sorted(int(k) for k in order[:count]))
 
 
@@ -263,7 +272,9 @@ def assemble(robot: Robot) -> Assembly:
     idle = _idle_coordinates(robot, loops, home, probes)
     frozen = tuple(robot.coordinates[k] for k in idle)
     if idle:
-        notes.append(f"idle mobility held at home: {', '.join(frozen)} (moves no motor, sensor, platform or joint centre)")
+        notes.append(
+            f"idle mobility held at home: {', '.join(frozen)} (moves no motor, sensor, platform or joint centre)"
+        )
         robot = _frozen_robot(robot, idle, home)
         loops = _Loops(robot, tree)
         home = loops.close(home)
@@ -272,9 +283,7 @@ def assemble(robot: Robot) -> Assembly:
     if r == 0:
         raise ModelError(f"robot {robot.name!r}: the loops leave no motion at home (0 degrees of freedom)")
     jacobian = loops(home)[1][list(rows)]
-    pattern = np.array(
-        ca.DM(ca.sparsify(ca.jacobian(loops.closures.c, loops.y)).sparsity(), 1).full().astype(bool)
-    ).reshape(-1, tree.n_y)[list(rows)]
+    pattern = loops.pattern()[list(rows)]
     independent = _choose_independent(robot, jacobian, pattern, r)
     dependent = tuple(k for k in range(tree.n_y) if k not in independent)
     home.flags.writeable = False

@@ -74,7 +74,8 @@ class Dynamics:
     @cached_property
     def _solved(self) -> tuple[SX, SX, SX]:
         """(N, g, correction): ``C N = 0``, ``C g = -Cd yd`` and ``C correction = -c``, all zero on the independent
-        coordinates of the assembly except N's identity there."""
+        coordinates of the assembly except N's identity there.
+        """
         a = self.assembly
         if not a.rows:
             none = ca.SX(ca.DM.zeros(self.n_y))
@@ -138,7 +139,8 @@ class Dynamics:
 
     def velocity_map(self, projection: str, sigma: SX | None = None) -> SX:
         """G (n_y, k) of a projection: ``platform`` (independent velocities, k = r), ``actuators[:NAMES]`` (r motors,
-        [Briot15, eq. 19 and 36]) or ``whitened`` (one row per motor, torque noise ``sigma`` (n,))."""
+        [Briot15, eq. 19 and 36]) or ``whitened`` (one row per motor, torque noise ``sigma`` (n,)).
+        """
         kind, _, names = projection.partition(":")
         if kind == "platform":
             return self.N  # [Briot15, eq. 30]
@@ -152,7 +154,9 @@ class Dynamics:
             return self.map_for(self.T[self.motor_rows(chosen)])
         if kind == "whitened":
             if self.n < self.r:
-                raise ModelError(f"robot {self.robot.name!r}: 'whitened' needs at least {self.r} motors, found {self.n}")
+                raise ModelError(
+                    f"robot {self.robot.name!r}: 'whitened' needs at least {self.r} motors, found {self.n}"
+                )
             weighted = self.J_inv if sigma is None else ca.diag(sigma) @ self.J_inv
             # B (B'B)^{-1} is the transpose of B's pseudo-inverse
             return ca.mtimes(self.N, pseudo_inverse(ca.densify(weighted)))
@@ -206,7 +210,8 @@ class Dynamics:
     def motor_torque(self, preload: SX) -> SX:
         """Motor torques (n,): minimum norm plus the given preload projected on the null space of J_inv'.
 
-        [Briot15, eq. 26 and 50]."""
+        [Briot15, eq. 26 and 50].
+        """
         if self.n <= self.r:
             return self.inverse_dynamics(self.default_projection)
         spread = pseudo_inverse(ca.densify(self.J_inv))  # (r, n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -29,8 +29,7 @@ class RelativeMotion:
 def relative_motion(robot: Robot, tree: Tree, on: Coordinate | Distance, y: SX, yd: SX, ydd: SX) -> RelativeMotion:
     """Value and rates of a linear combination of coordinates or of a distance between two points."""
     if isinstance(on, Coordinate):
-        row = ca.DM(robot.linear_map([on.terms]))
-        row = ca.SX(row)
+        row = ca.SX(ca.DM(robot.linear_map([on.terms])))
         return RelativeMotion(ca.mtimes(row, y) + on.constant, ca.mtimes(row, yd), ca.mtimes(row, ydd), row)
     root = tree.common_root(tree.frame_of(on.a.body), tree.frame_of(on.b.body))
     apart = tree.anchor(on.b, y, root)[1] - tree.anchor(on.a, y, root)[1]
@@ -40,7 +39,7 @@ def relative_motion(robot: Robot, tree: Tree, on: Coordinate | Distance, y: SX, 
     return RelativeMotion(x, xd, ca.mtimes(gradient, ydd) + ca.jtimes(xd, y, yd), gradient)
 
 
-_FUNCTIONS = {
+_FUNCTIONS: Mapping[str, Callable[..., SX]] = {
     "sin": ca.sin, "cos": ca.cos, "tan": ca.tan, "sqrt": ca.sqrt, "abs": ca.fabs, "exp": ca.exp, "tanh": ca.tanh,
     "sign": ca.sign, "asin": ca.asin, "acos": ca.acos, "atan": ca.atan, "atan2": ca.atan2,
 }  # fmt: skip

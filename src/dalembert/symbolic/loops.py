@@ -89,4 +89,4 @@ def _is_constant(row: SX, y: SX) -> bool:
     gradient = ca.Function("g", [y], [ca.jacobian(row, y)])
     rng = np.random.default_rng(0)
     probes = [np.abs(np.array(gradient(rng.uniform(-1, 1, y.shape[0])))).max() for _ in range(3)]
-    return max(probes) < 1e-14
+    return bool(max(probes) < 1e-14)

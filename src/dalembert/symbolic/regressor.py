@@ -20,7 +20,8 @@ __all__ = ["BodyMotion", "body_regressor", "inertial_columns", "motions", "tree_
 @dataclass(frozen=True, slots=True)
 class BodyMotion:
     """A frame's motion in its own axes: pose in the parent, angular velocity and acceleration, and the acceleration
-    of its origin less gravity; ``turning`` and ``sliding`` (3, k) are its twist per column of the velocity map."""
+    of its origin less gravity; ``turning`` and ``sliding`` (3, k) are its twist per column of the velocity map.
+    """
 
     rotation: SX
     position: SX

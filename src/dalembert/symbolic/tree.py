@@ -17,7 +17,7 @@ __all__ = ["Frame", "Tree", "flatten"]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One step of a joint: frame ``index`` sits in frame ``parent`` (-1: base) at ``placement``, then moves by ``step``.
+    """One step of a joint: it sits in frame ``parent`` (-1: base) at ``placement``, then moves by ``step``.
 
     ``coordinate`` is the step's place in ``y`` (-1 for a fixed joint). The last frame of a joint carries its body.
     """

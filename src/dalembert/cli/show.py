@@ -1,0 +1,126 @@
+"""``dalembert show``: a robot in words, and as a stick figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, table
+from dalembert.model import Model
+from dalembert.motion import singularity_margins
+from dalembert.report.figure import draw
+from dalembert.robot import Coupling, Robot
+
+__all__ = ["show"]
+
+
+def show(
+    robot: RobotName,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="picture of the robot at home: .png, .svg, .pdf or .html"),
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a robot: bodies, joints, loops, motors, efforts, mobility; draw it with -o."""
+    described = load(robot, settings)
+    model = model_of(described, quiet=as_json)
+    if output is not None:
+        draw(model, output)
+    data = _data(model)
+    if output is not None:
+        data["picture"] = str(output)
+    emit(as_json, data, *_tables(model, data))
+
+
+def _sum(terms: tuple[tuple[str, float], ...], constant: float = 0.0) -> str:
+    """Linear combination as text, ``2 q1 - q2 + 1.5708``."""
+    text = ""
+    for name, ratio in terms:
+        size = "" if abs(ratio) == 1.0 else f"{abs(ratio):.6g} "
+        text += f" {'-' if ratio < 0 else '+'} {size}{name}"
+    if constant or not text:
+        text += f" {'-' if constant < 0 else '+'} {abs(constant):.6g}"
+    return text.removeprefix(" + ").strip()
+
+
+def _data(model: Model) -> dict[str, Any]:
+    robot, margins = model.robot, singularity_margins(model, model.home)
+    return {
+        "robot": robot.name,
+        "source": robot.source,
+        "mobility": model.r,
+        "motors": [{"name": m.name, "turns": dict(m.turns)} for m in robot.motors],
+        "over_actuation": model.n - model.r,
+        "independent": list(model.independent),
+        "projection": model.default_projection,
+        "bodies": [
+            {
+                "name": b.name,
+                "parent": b.parent,
+                "joint": b.joint.name,
+                "type": str(b.joint.type),
+                "massless": b.massless,
+            }
+            for b in robot.bodies
+        ],
+        "loops": [_loop(loop) for loop in robot.loops],
+        "efforts": [{"name": e.name, "kind": str(e.kind), "parameters": list(e.parameters)} for e in robot.efforts],
+        "parameters": len(model.parameters),
+        "nominal": len(robot.nominal),
+        "home": dict(zip(model.coordinates, model.home.tolist(), strict=True)),
+        "margin_closure": float(margins.closure[0]),
+        "margin_motors": float(margins.motors[0]),
+        "condition_motors": float(margins.condition[0]),
+        "notes": list(model.notes),
+    }
+
+
+def _loop(loop: Any) -> dict[str, str]:
+    if isinstance(loop, Coupling):
+        return {
+            "name": loop.name,
+            "kind": "coupling",
+            "holds": f"{loop.coordinate} = {_sum(loop.terms, loop.constant)}",
+        }
+    return {"name": loop.name, "kind": str(loop.kind), "holds": f"{loop.a.body} to {loop.b.body}"}
+
+
+def _coordinate(robot: Robot, body: str) -> str:
+    return ", ".join(robot.body(body).joint.coordinates)
+
+
+def _tables(model: Model, data: dict[str, Any]) -> list[Any]:
+    robot = model.robot
+    degrees = {c.coordinate: c.is_angle for b in robot.bodies for c in b.joint.steps}
+    kind = "over-actuated" if model.n > model.r else "under-actuated" if model.n < model.r else "fully actuated"
+    out: list[Any] = [
+        f"[bold]{robot.name}[/bold]: {len(robot.bodies)} bodies, {model.n_y} coordinates, mobility {model.r}, "
+        f"{model.n} motors ({kind})",
+        robot.source,
+        f"independent velocities: {', '.join(model.independent)}; projection: {model.default_projection}",
+        table(
+            "bodies",
+            ["body", "on", "joint", "coordinates"],
+            [[b.name + (" (massless)" if b.massless else ""), b.parent, str(b.joint.type), _coordinate(robot, b.name)]
+             for b in robot.bodies],
+        ),
+    ]  # fmt: skip
+    if robot.loops:
+        out.append(table("loops", ["loop", "kind", "holds"], [list(item.values()) for item in data["loops"]]))
+    out.append(table("motors", ["motor", "turns with"], [[m.name, _sum(m.turns)] for m in robot.motors]))
+    if robot.efforts:
+        rows = [[e.name, str(e.kind), ", ".join(e.parameters)] for e in robot.efforts]
+        out.append(table("efforts", ["on", "kind", "parameters"], rows))
+    home = [
+        f"{name} = {np.degrees(value):.2f} deg" if degrees[name] else f"{name} = {value:.4f} m"
+        for name, value in data["home"].items()
+    ]
+    out.append("home: " + ", ".join(home))
+    if np.isfinite(data["condition_motors"]):
+        out.append(f"condition of the motors' map at home: {data['condition_motors']:.3g}")
+    return [item for item in out if item]

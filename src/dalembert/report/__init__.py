@@ -1,0 +1,1 @@
+"""What a result looks like: pictures and the report."""

@@ -1,0 +1,240 @@
+"""Stick figure of a robot: bodies, joints, actuated joints marked, loops, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.errors import UsageError
+from dalembert.model import Model
+from dalembert.robot import BASE, Anchor, Coupling
+
+__all__ = ["Sketch", "draw", "sketch"]
+
+Array = NDArray[np.float64]
+
+SUFFIXES = (".png", ".svg", ".pdf", ".html")
+# Okabe-Ito: told apart by colour-blind readers
+LINK, JOINT, ACTUATED, LOOP, PLATFORM = "#0072B2", "#666666", "#D55E00", "#009E73", "#CC79A7"
+AXES = ("#D55E00", "#009E73", "#0072B2")
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """Points and lines of a robot in the base frame [m]; polylines are (k, 3)."""
+
+    links: tuple[tuple[str, Array], ...]
+    joints: tuple[tuple[str, Array, Array], ...]  # name, position, axis
+    actuated: frozenset[str]
+    loops: tuple[tuple[str, Array], ...]
+    frames: tuple[tuple[str, Array, Array], ...]  # body, position, rotation
+    platform: str | None
+
+    @property
+    def points(self) -> Array:
+        """All points, for the limits of the axes."""
+        lines = [line for _, line in (*self.links, *self.loops)]
+        return np.concatenate([np.zeros((1, 3)), *lines, *(p[None] for _, p, _ in self.joints)])
+
+
+def sketch(model: Model, y: ArrayLike | None = None) -> Sketch:
+    """The stick figure at a configuration (home unless given)."""
+    robot = model.robot
+    poses = model.poses_kernel()(model.home if y is None else y)["poses"][0]
+    at = {name: (p[9:], p[:9].reshape(3, 3)) for name, p in zip(robot.body_names, poses, strict=True)}
+    at[BASE] = (np.zeros(3), np.eye(3))
+
+    def point(anchor: Anchor) -> Array:
+        position, rotation = at[anchor.body]
+        return np.asarray(position + rotation @ anchor.placement.p)
+
+    joints = []
+    ends: dict[str, list[Array]] = {name: [] for name in at}
+    for body in robot.bodies:
+        origin, rotation = at[body.parent]
+        place = origin + rotation @ body.placement.p  # where the joint sits in its parent
+        ends[body.parent].append(place)
+        ends[body.name].append(at[body.name][0])
+        if body.joint.steps:
+            axis = at[body.name][1] @ np.array(body.joint.steps[0].axis)
+            joints.append((body.joint.name, place, axis))
+            if not body.joint.steps[0].is_angle:  # a slide: the way travelled
+                ends[body.name].append(place)
+    rods = []
+    for loop in robot.loops:
+        if isinstance(loop, Coupling):
+            continue
+        a, b = point(loop.a), point(loop.b)
+        ends[loop.a.body].append(a)
+        ends[loop.b.body].append(b)
+        rods.append((loop.name, np.array([a, b])))
+    links = tuple((name, _polyline(points)) for name, points in ends.items() if name != BASE and len(points) > 1)
+    driven = {name.partition(".")[0] for motor in robot.motors for name, _ in motor.turns}
+    frames = tuple((name, *at[name]) for name in robot.body_names)
+    return Sketch(links, tuple(joints), frozenset(driven), tuple(rods), frames, robot.platform)
+
+
+def _polyline(points: Sequence[Array]) -> Array:
+    """One line through a body's points: in order of the angle about their centre when there are more than two."""
+    unique: Array = np.unique(np.round(np.array(points), 9), axis=0).astype(float)
+    if len(unique) <= 2:
+        return unique
+    centred = unique - unique.mean(axis=0)
+    plane = np.linalg.svd(centred)[2][:2]
+    angle = np.arctan2(centred @ plane[1], centred @ plane[0])
+    order = np.argsort(angle)
+    return unique[[*order, order[0]]]
+
+
+def draw(model: Model, path: Path, y: ArrayLike | None = None) -> None:
+    """Write the stick figure as .png, .svg, .pdf (a view that shows the robot best) or interactive .html."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"picture {path.name!r}: unknown ending {path.suffix!r}; choose from {', '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise UsageError(f"picture {str(path)!r}: there is no folder {str(path.parent)!r}")
+    figure = sketch(model, y)
+    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        if path.suffix.lower() == ".html":
+            _interactive(model, figure, temporary)
+        else:
+            _printed(model, figure, temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _title(model: Model) -> str:
+    return f"{model.robot.name}: mobility {model.r}, {model.n} motors"
+
+
+def _length(figure: Sketch) -> float:
+    return float(np.ptp(figure.points, axis=0).max()) or 1.0
+
+
+def _printed(model: Model, figure: Sketch, path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sheet = Figure(figsize=(7.5, 6.5), dpi=150)
+    FigureCanvasAgg(sheet)
+    axes = sheet.add_subplot(projection="3d", proj_type="ortho")
+    size = _length(figure)
+    _links(axes, figure)
+    _joints(axes, figure, size)
+    for k, (_, position, rotation) in enumerate(figure.frames):
+        for column, colour in enumerate(AXES):
+            tip = position + 0.06 * size * rotation[:, column]
+            axes.plot(*np.array([position, tip]).T, color=colour, lw=1.0, label="xyz"[column] if not k else None)
+    for name, line in figure.loops:
+        axes.plot(*line.T, "s", color=LOOP, ms=6, mfc="none", mew=1.8, zorder=5)
+        axes.text(*line[0], f"  {name}", color=LOOP, fontsize=7, va="bottom")
+    _frame_axes(axes, figure, size)
+    axes.set_title(_title(model))
+    _legend(axes, figure)
+    sheet.savefig(path, bbox_inches="tight", pad_inches=0.2)
+
+
+def _links(axes, figure: Sketch) -> None:  # type: ignore[no-untyped-def]
+    for name, line in figure.links:
+        colour = PLATFORM if name == figure.platform else LINK
+        axes.plot(*line.T, "-", color=colour, lw=3.0, solid_capstyle="round", alpha=0.85)
+
+
+def _joints(axes, figure: Sketch, size: float) -> None:  # type: ignore[no-untyped-def]
+    for name, position, axis in figure.joints:
+        driven = name in figure.actuated
+        half = 0.035 * size * axis
+        axes.plot(*np.array([position - half, position + half]).T, color=ACTUATED if driven else JOINT, lw=1.5)
+        axes.plot(*position[:, None], "o", color=ACTUATED if driven else JOINT, ms=7 if driven else 4.5, zorder=6)
+        axes.text(*position, f"  {name}", fontsize=7, color="#222222", va="top")
+
+
+def _frame_axes(axes, figure: Sketch, size: float) -> None:  # type: ignore[no-untyped-def]
+    low, high = figure.points.min(axis=0), figure.points.max(axis=0)
+    flat = (high - low) < 0.05 * size
+    middle = (low + high) / 2
+    half = np.where(flat, 0.12 * size, (high - low) / 2 + 0.05 * size)
+    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+    axes.set_zlim(middle[2] - half[2], middle[2] + half[2])
+    axes.set_box_aspect(2 * half)
+    axes.set_xlabel("x [m]")
+    axes.set_ylabel("y [m]")
+    axes.set_zlabel("z [m]")
+    if flat[2]:
+        axes.view_init(90, -90)
+        axes.set_zticks([])
+        axes.set_zlabel("")
+    else:
+        axes.view_init(22, -55)
+    axes.tick_params(labelsize=7)
+
+
+def _legend(axes, figure: Sketch) -> None:  # type: ignore[no-untyped-def]
+    from matplotlib.lines import Line2D
+
+    entries = [
+        Line2D([], [], color=LINK, lw=3, label="body"),
+        Line2D([], [], color=ACTUATED, marker="o", ls="", label="actuated joint"),
+        Line2D([], [], color=JOINT, marker="o", ms=4.5, ls="", label="passive joint"),
+    ]
+    if figure.platform is not None:
+        entries.insert(1, Line2D([], [], color=PLATFORM, lw=3, label=f"platform ({figure.platform})"))
+    if figure.loops:
+        entries.append(Line2D([], [], color=LOOP, marker="s", mfc="none", ls="", label="loop closed here"))
+    entries += [Line2D([], [], color=c, lw=1, label=n) for n, c in zip("xyz", AXES, strict=True)]
+    axes.legend(handles=entries, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+
+
+def _interactive(model: Model, figure: Sketch, path: Path) -> None:
+    import plotly.graph_objects as go
+
+    size, traces = _length(figure), []
+    for name, line in figure.links:
+        colour = PLATFORM if name == figure.platform else LINK
+        traces.append(
+            go.Scatter3d(
+                x=line[:, 0],
+                y=line[:, 1],
+                z=line[:, 2],
+                mode="lines",
+                name=name,
+                line={"color": colour, "width": 9},
+            )
+        )
+    for label, driven, colour in (("actuated joints", True, ACTUATED), ("passive joints", False, JOINT)):
+        chosen = [(n, p) for n, p, _ in figure.joints if (n in figure.actuated) is driven]
+        if chosen:
+            points = np.array([p for _, p in chosen])
+            traces.append(
+                go.Scatter3d(
+                    x=points[:, 0], y=points[:, 1], z=points[:, 2], mode="markers+text", name=label,
+                    text=[n for n, _ in chosen], textposition="top center", marker={"color": colour, "size": 6},
+                )
+            )  # fmt: skip
+    if figure.loops:
+        points = np.array([line[0] for _, line in figure.loops])
+        traces.append(
+            go.Scatter3d(
+                x=points[:, 0], y=points[:, 1], z=points[:, 2], mode="markers", name="loops closed here",
+                text=[n for n, _ in figure.loops], marker={"color": LOOP, "size": 7, "symbol": "square-open"},
+            )
+        )  # fmt: skip
+    for column, colour in enumerate(AXES):
+        xyz = np.full((3 * len(figure.frames), 3), np.nan)
+        for k, (_, position, rotation) in enumerate(figure.frames):
+            xyz[3 * k], xyz[3 * k + 1] = position, position + 0.06 * size * rotation[:, column]
+        traces.append(
+            go.Scatter3d(
+                x=xyz[:, 0], y=xyz[:, 1], z=xyz[:, 2], mode="lines", name=f"{'xyz'[column]} axes",
+                line={"color": colour, "width": 3}, hoverinfo="skip",
+            )
+        )  # fmt: skip
+    page = go.Figure(traces)
+    page.update_layout(title=_title(model), scene={"aspectmode": "data"}, margin={"l": 0, "r": 0, "t": 40, "b": 0})
+    page.write_html(path, include_plotlyjs=True)
