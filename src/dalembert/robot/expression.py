@@ -1,12 +1,14 @@
 """The arithmetic of robot files: numbers, constants, units, a few functions; a grammar, never Python's eval.
 
     sum     = product (("+" | "-") product)*
-    product = power (("*" | "/") power | unit)*          "15.52 deg", "2*pi/5 mm"
+    product = power (("*" | "/") power | units)*         "15.52 deg", "2*pi/(5 mm)"
+    units   = unit ("^" whole)? ("/"? unit ("^" whole)?)*     "100 deg/s", "0.2 kg m^2", "30 N/m"
     power   = sign ("^" | "**") power | sign
     sign    = ("+" | "-") sign | atom
     atom    = number | name | name "(" sum ("," sum)* ")" | "(" sum ")"
 
-A parsed expression is a tree that any algebra can evaluate: floats here, CasADi in ``symbolic``.
+A unit belongs to all of the product before it ("2*3 mm", "pi/2 rad"), but a unit that scales cannot follow a
+division: "2*pi/5 mm" may be meant either way and asks for brackets. After a unit, a unit's name is a unit. A parsed expression is a tree that any algebra can evaluate: floats here, CasADi in ``symbolic``.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ Expression = Number | Name | Call
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_.]*)|(?P<op>\*\*|[-+*/^(),]))"
 )
-_MAX_LENGTH, _MAX_DEPTH = 2000, 60  # far beyond any robot file; keeps a hostile one from exhausting the stack
+# Far beyond any robot file; they keep a hostile one from exhausting the stack, here or in what walks the tree.
+_MAX_LENGTH, _MAX_DEPTH, _MAX_TREE_DEPTH = 2000, 60, 250
 
 
 class _Parser:
@@ -84,8 +87,9 @@ class _Parser:
             out.append((kind, match.group(kind)))
         return out
 
-    def peek(self) -> tuple[str, str]:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+    def peek(self, ahead: int = 0) -> tuple[str, str]:
+        at = self.at + ahead
+        return self.tokens[at] if at < len(self.tokens) else ("end", "")
 
     def take(self) -> tuple[str, str]:
         token = self.peek()
@@ -96,6 +100,8 @@ class _Parser:
         tree = self.sum()
         if self.peek()[0] != "end":
             raise RobotError(f"expression {self.text!r}: unexpected {self.peek()[1]!r}")
+        if _depth(tree) > _MAX_TREE_DEPTH:
+            raise RobotError(f"expression {self.text[:40]!r}...: more than {_MAX_TREE_DEPTH} operations in a row")
         return tree
 
     def sum(self) -> Expression:
@@ -109,18 +115,48 @@ class _Parser:
         return left
 
     def product(self) -> Expression:
-        left = self.power()
+        left, divided = self.power(), False
         while True:
             kind, text = self.peek()
             if text in ("*", "/") and kind == "op":
+                divided = text == "/"
                 left = Call(self.take()[1], (left, self.power()))
             elif kind == "name":  # a number or bracket followed by a word: its unit
-                self.take()
-                if text not in UNITS:
-                    raise RobotError(f"expression {self.text!r}: unknown unit {text!r}; {choices(text, UNITS)}")
-                left = Call("*", (left, Number(UNITS[text])))
+                factor = self.units()
+                if divided and factor != 1.0:
+                    raise RobotError(
+                        f"expression {self.text!r}: the unit {text!r} after a division may belong to the "
+                        "divisor or to the whole; expected brackets"
+                    )
+                left = Call("*", (left, Number(factor)))
             else:
                 return left
+
+    def units(self) -> float:
+        """Factor to SI of one or more units, ``deg/s``, ``kg m^2``."""
+        factor = 1.0
+        inverse = False
+        while True:
+            _, text = self.take()
+            if text not in UNITS:
+                raise RobotError(f"expression {self.text!r}: unknown unit {text!r}; {choices(text, UNITS)}")
+            exponent = self.exponent()
+            factor *= UNITS[text] ** (-exponent if inverse else exponent)
+            inverse = self.peek()[1] == "/" and self.peek(1)[1] in UNITS
+            if inverse:
+                self.take()
+            elif self.peek()[0] != "name":
+                return factor
+
+    def exponent(self) -> int:
+        """The exponent of a unit, 1 where none is written."""
+        if self.peek()[1] not in ("^", "**"):
+            return 1
+        self.take()
+        kind, text = self.take()
+        if kind != "number" or text not in ("1", "2", "3", "4"):
+            raise RobotError(f"expression {self.text!r}: unit to the power {text!r}; choose from 1, 2, 3, 4")
+        return int(text)
 
     def power(self) -> Expression:
         base = self.sign()
@@ -182,6 +218,16 @@ class _Parser:
 def parse(text: str) -> Expression:
     """Tree of an expression; RobotError with the text and the place when it does not follow the grammar."""
     return _Parser(text).whole()
+
+
+def _depth(tree: Expression) -> int:
+    """Levels of a tree, counted without recursion."""
+    level: list[Expression] = [tree]
+    depth = 0
+    while level:
+        depth += 1
+        level = [argument for node in level if isinstance(node, Call) for argument in node.arguments]
+    return depth
 
 
 def names_in(tree: Expression) -> set[str]:

@@ -107,9 +107,7 @@ def read_inertia(item: Located, body: str) -> dict[str, float]:
         if set(keys) & set(INERTIAL):
             for name in ("mass", "com", "tensor"):
                 if name in keys:
-                    keys[name].fail(
-                        f"found {name} beside {', '.join(set(keys) & set(INERTIAL))}, expected one form"
-                    )
+                    keys[name].fail(f"found {name} beside {', '.join(set(keys) & set(INERTIAL))}, expected one form")
             values = tuple(keys[name].number() if name in keys else 0.0 for name in INERTIAL)
             mass = keys.get("M", item)
         else:

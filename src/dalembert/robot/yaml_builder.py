@@ -102,9 +102,7 @@ class _Builder:
             legs = [read_bodies(leg["bodies"]) for leg in template.legs if "bodies" in leg]
             entries += [entry for leg in legs for entry in leg]
             if template.symmetric and len(legs) > 1:
-                groups += [
-                    tuple(e.name for e in same) for same in zip(*legs, strict=True) if not same[0].massless
-                ]
+                groups += [tuple(e.name for e in same) for same in zip(*legs, strict=True) if not same[0].massless]
         if not entries and self.base is None:
             self.root.fail("no bodies, expected at least one under bodies, mdh or legs")
         tree = placed(entries, self.base.bodies if self.base else (), carried)

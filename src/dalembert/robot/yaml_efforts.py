@@ -86,9 +86,7 @@ class Efforts:
         if form is None:
             item.fail(f"found {', '.join(found) or 'no key'}, expected one of the keys on, spring, force")
         keys = item.mapping(_FORMS[form], (), "an effort")
-        {"spring": self._spring, "force": self._force, "basis": self._basis, "on": self._simple}[form](
-            item, keys
-        )
+        {"spring": self._spring, "force": self._force, "basis": self._basis, "on": self._simple}[form](item, keys)
 
     def _on(self, keys: Mapping[str, Located], at: str) -> list[tuple[str, Coordinate | Distance]]:
         """Named coordinates an entry acts on; several for a joint of several coordinates."""

@@ -63,8 +63,6 @@ def read_scope(constants: dict[str, Located]) -> Scope:
     scope = Scope()
     for name, item in constants.items():
         if not is_name(name):
-            item.fail(
-                f"found the constant {name!r}, expected a name of letters, digits and underscores other than pi"
-            )
+            item.fail(f"found the constant {name!r}, expected a name of letters, digits and underscores other than pi")
         scope = Scope({**scope.constants, name: item.within(scope).number()})
     return scope

@@ -63,9 +63,7 @@ class Names:
         if name in self.coordinates:
             return name
         if name in self.joints:
-            item.fail(
-                f"the joint {name!r} has several coordinates; choose from {', '.join(self.joints[name])}"
-            )
+            item.fail(f"the joint {name!r} has several coordinates; choose from {', '.join(self.joints[name])}")
         item.fail(f"no joint coordinate {name!r}; {choices(name, self.coordinates)}")
 
     def expanded(self, item: Located, name: str | None = None) -> tuple[str, ...]:
@@ -182,7 +180,7 @@ class Names:
             return tree
         if isinstance(tree, Name):
             if self._is_constant(item, tree.name):
-                return Number(self._value(item, tree)) if tree.name not in CONSTANTS else tree
+                return _constant(self._value(item, tree)) if tree.name not in CONSTANTS else tree
             return _sum(self._meaning(item, tree.name), None)
         if tree.function in ("d", "dd"):
             ratios, _ = self.linear_form(item, tree.arguments[0])
@@ -193,7 +191,8 @@ class Names:
 
 
 def _constant(value: float) -> Expression:
-    return Number(value)
+    """A number as the grammar gives it: literals have no sign."""
+    return Number(value) if value >= 0.0 else Call("neg", (Number(-value),))
 
 
 def _combined(a: Linear, factor_a: float, b: Linear = ({}, 0.0), factor_b: float = 0.0) -> Linear:

@@ -57,9 +57,7 @@ class Node:
         if self.pairs is not None:
             keys = [key.text for key, _ in self.pairs[:3]]
             return f"a mapping ({', '.join(keys)}{', ...' if len(self.pairs) > 3 else ''})".replace("\n", " ")
-        return (
-            "nothing" if self.is_null else repr(self.text if len(self.text) <= 60 else self.text[:57] + "...")
-        )
+        return "nothing" if self.is_null else repr(self.text if len(self.text) <= 60 else self.text[:57] + "...")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +142,7 @@ class Located:
         text = self.raw(what)
         if not text or not text.isprintable():
             self.expected(f"{what} of printable characters")
-        if (
-            not self.node.quoted
-            and text == self.node.text
-            and (_is_number(text) or text in ("true", "false"))
-        ):
+        if not self.node.quoted and text == self.node.text and (_is_number(text) or text in ("true", "false")):
             self.expected(f"{what} (in quotes, if it is one)")
         return text
 
@@ -212,8 +206,7 @@ class Located:
         if self.node.items is None:
             self.expected(what)
         return tuple(
-            Located(item, self.file, f"{self.path}[{i}]", self.scope)
-            for i, item in enumerate(self.node.items)
+            Located(item, self.file, f"{self.path}[{i}]", self.scope) for i, item in enumerate(self.node.items)
         )
 
     def exactly(self, n: int, what: str) -> tuple[Located, ...]:
@@ -262,9 +255,7 @@ class Located:
         """A key of this mapping as a value, to fail at its line."""
         return Located(key, self.file, self.path, self.scope)
 
-    def mapping(
-        self, keys: Iterable[str], required: Iterable[str] = (), what: str = "a mapping"
-    ) -> dict[str, Located]:
+    def mapping(self, keys: Iterable[str], required: Iterable[str] = (), what: str = "a mapping") -> dict[str, Located]:
         """The values of a mapping that has only the given keys, and all required ones."""
         keys = tuple(keys)
         out = self.entries(f"{what} with {', '.join(keys)}")
@@ -309,9 +300,7 @@ def parse_file(path: Path) -> Located:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise RobotError(
-            f"{file}:{line}: found byte {data[error.start]:#04x}, expected text in UTF-8"
-        ) from None
+        raise RobotError(f"{file}:{line}: found byte {data[error.start]:#04x}, expected text in UTF-8") from None
     return Located(_Composer(text, file).root(), file, "")
 
 

@@ -119,9 +119,7 @@ def _sigma(row: Mapping[str, Located]) -> JointType:
 
 
 def _carried(row: Mapping[str, Located]) -> str:
-    return (
-        row["body"].text("the name of a body") if "body" in row else row["joint"].text("the name of a joint")
-    )
+    return row["body"].text("the name of a body") if "body" in row else row["joint"].text("the name of a joint")
 
 
 def _mdh_entry(row: Mapping[str, Located], carried: Mapping[str, str]) -> Entry:
@@ -132,9 +130,7 @@ def _mdh_entry(row: Mapping[str, Located], carried: Mapping[str, str]) -> Entry:
     parent = BASE if antecedent == "0" and "0" not in carried else carried.get(antecedent, antecedent)
     extras = {key: row[key] for key in ("efforts", "limits") if key in row}
     is_frame = kind is JointType.FIXED and "body" not in row
-    if is_frame and (
-        wrong := [row[key] for key in ("massless", "inertia", "efforts", "limits") if key in row]
-    ):
+    if is_frame and (wrong := [row[key] for key in ("massless", "inertia", "efforts", "limits") if key in row]):
         wrong[0].fail("the row is a fixed frame without body, expected a name under 'body'")
     massless, nominal = _inertia(row, name)
     return Entry(
@@ -146,9 +142,7 @@ def _mdh_entry(row: Mapping[str, Located], carried: Mapping[str, str]) -> Entry:
 # order
 
 
-def placed(
-    entries: Iterable[Entry], bodies: Iterable[Body] = (), carried: Mapping[str, str] | None = None
-) -> Tree:
+def placed(entries: Iterable[Entry], bodies: Iterable[Body] = (), carried: Mapping[str, str] | None = None) -> Tree:
     """Bodies in the order written, except that a parent listed later comes first; ``bodies`` are there already.
 
     ``carried`` names the body of each joint of a table, by which its frame may be called too.
@@ -184,9 +178,7 @@ def _by_name(entries: Iterable[Entry], frames: Mapping[str, Anchor]) -> dict[str
     named: dict[str, Entry] = {}
     for entry in entries:
         if entry.name == BASE:
-            entry.where.fail(
-                f"a body is named {BASE!r}, which is the name of the fixed base; expected another name"
-            )
+            entry.where.fail(f"a body is named {BASE!r}, which is the name of the fixed base; expected another name")
         if entry.name in named or entry.name in frames:
             line = f", first in line {named[entry.name].where.node.line}" if entry.name in named else ""
             entry.where.fail(f"the body name {entry.name!r} is used twice{line}; expected different names")
@@ -202,9 +194,7 @@ def _chain(entry: Entry, named: Mapping[str, Entry], frames: Mapping[str, Anchor
     while at.name not in frames:
         if at.name in seen:
             loop = " <- ".join([link.name for link in chain] + [at.name])
-            entry.parent_item.fail(
-                f"the tree has a cycle, {loop}; expected a chain of parents that ends at {BASE}"
-            )
+            entry.parent_item.fail(f"the tree has a cycle, {loop}; expected a chain of parents that ends at {BASE}")
         chain.append(at)
         seen.add(at.name)
         if at.parent in frames:
