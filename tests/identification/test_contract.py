@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from dalembert.errors import EstimationError
+from dalembert.identification.irls import Irls
+from dalembert.identification.iv import Iv
 from dalembert.identification.ols import Ols
 from dalembert.identification.problem import Estimate, Problem, Status
+from dalembert.identification.robust import Tukey
 from dalembert.identification.rows import ArrayRows, RowBlock
+from dalembert.identification.tls import Tls
 from dalembert.identification.wls import Wls
 from tests.identification.synthetic import (
     PARAMETERS,
@@ -24,8 +28,10 @@ from tests.identification.synthetic import (
     truth,
 )
 
-ESTIMATORS = [Ols(), Wls()]
-every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: e.method)
+ESTIMATORS = [Ols(), Wls(), Irls(), Irls(Tukey()), Tls(), Iv()]
+every = pytest.mark.parametrize(
+    "estimator", ESTIMATORS, ids=lambda e: f"{e.method}-{e.loss.name}" if isinstance(e, Irls) else e.method
+)
 
 
 def close(a: Estimate, b: Estimate, tolerance: float = 1e-8) -> None:
@@ -42,9 +48,7 @@ def close(a: Estimate, b: Estimate, tolerance: float = 1e-8) -> None:
 
 def finite(estimate: Estimate) -> None:
     assert np.isfinite(estimate.values).all()
-    assert np.isfinite(
-        [estimate.relative_error, estimate.weighted_error, estimate.condition, estimate.cost]
-    ).all()
+    assert np.isfinite([estimate.relative_error, estimate.weighted_error, estimate.condition, estimate.cost]).all()
     for matrix in (estimate.covariance, estimate.score.gain, estimate.standard):
         assert matrix is None or np.isfinite(matrix).all()
     assert all(np.isfinite([g.rms, g.relative, g.scale]).all() for g in estimate.groups)

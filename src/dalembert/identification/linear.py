@@ -37,6 +37,7 @@ class LinearSolution:
     condition: float
     residual: float
     half: Array
+    left: Array  # (n, rank): orthonormal, the pseudo-inverse of A is ``half @ left.T``
 
     @property
     def full_rank(self) -> bool:
@@ -47,6 +48,11 @@ class LinearSolution:
     def gain(self) -> Array:
         """(A'A)^+ (k, k), from the singular values."""
         return self.half @ self.half.T
+
+    @property
+    def inverse(self) -> Array:
+        """Pseudo-inverse of A (k, n) in unit-norm columns."""
+        return self.half @ self.left.T
 
 
 def column_scale(A: Array) -> Array:
@@ -74,7 +80,7 @@ def solve_linear(A: Array, b: Array) -> LinearSolution:
         determined = 1.0 - np.sum(Vt[:rank] ** 2, axis=0) < NULL_SHARE
     raw = np.linalg.svd(A, compute_uv=False)
     condition = float(raw[0] / raw[rank - 1]) if rank and raw[rank - 1] > 0.0 else 1.0
-    return LinearSolution(values, determined, rank, condition, float(np.linalg.norm(b - A @ values)), half)
+    return LinearSolution(values, determined, rank, condition, float(np.linalg.norm(b - A @ values)), half, U[:, :rank])
 
 
 def least_squares(R: Array, columns: Sequence[int]) -> LinearSolution:
