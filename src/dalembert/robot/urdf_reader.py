@@ -1,0 +1,339 @@
+"""URDF: trees of links; what URDF cannot say (loops, motors, further efforts) comes from a side YAML."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.errors import RobotError, choices
+from dalembert.robot.description import (
+    BASE,
+    Body,
+    Coordinate,
+    Coupling,
+    Effort,
+    EffortKind,
+    Limit,
+    Motor,
+    Robot,
+)
+from dalembert.robot.geometry import Placement, Vector, rpy_rotation, unit
+from dalembert.robot.interchange import UNBOUNDED, nominal_inertia, unique_name
+from dalembert.robot.joints import Joint, JointType
+from dalembert.robot.urdf_side import read_side, side_path
+from dalembert.robot.xml_tree import Element, read_xml
+
+__all__ = ["read_urdf"]
+
+_ONE_AXIS = {
+    "revolute": JointType.REVOLUTE,
+    "continuous": JointType.REVOLUTE,
+    "prismatic": JointType.PRISMATIC,
+}
+_TYPES = (*_ONE_AXIS, "fixed", "planar", "floating")
+_ZERO: Vector = (0.0, 0.0, 0.0)
+
+
+def read_urdf(path: str | Path, side: str | Path | None = None, *, floating: bool = False) -> Robot:
+    """The robot of a URDF file and its side YAML: the one given, else ``NAME.dalembert.yaml`` if beside the file.
+
+    Links are bodies and joint frames are link frames, so coordinates and placements are URDF's own. The root link
+    is the base and its inertia does nothing; with ``floating`` it is a free body. ``mimic`` becomes a coupling,
+    ``dynamics`` viscous and Coulomb efforts. Every joint is its own motor, seen on the joint's side, except mimics;
+    where the file has transmissions, only the joints they name. A link called ``base`` that is not the root is
+    renamed ``base_2``.
+    """
+    robot = _Urdf(read_xml(Path(path), "robot"), floating).robot()
+    beside = side_path(Path(path))
+    if side is None and not beside.is_file():
+        return robot
+    return read_side(robot, beside if side is None else Path(side))
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """A ``<joint>`` with what the tree needs of it."""
+
+    element: Element
+    name: str
+    type: str
+    parent: str
+    child: str
+    axis: Vector
+
+    @property
+    def one_axis(self) -> bool:
+        return self.type in _ONE_AXIS
+
+
+class _Urdf:
+    """One file on its way to a robot."""
+
+    def __init__(self, root: Element, floating: bool) -> None:
+        self.root, self.floating = root, floating
+        self.links = self._links()
+        self.joints = self._joints()
+        self.base = self._find_root()
+        self.order = self._order()
+        self.names = self._names()
+
+    def robot(self) -> Robot:
+        bodies, nominal = self._bodies()
+        efforts, effort_values = self._efforts()
+        try:
+            return Robot(
+                name=self.root.attributes.get("name", "").strip() or Path(self.root.file).stem,
+                bodies=tuple(bodies),
+                loops=tuple(self._mimics()),
+                motors=tuple(self._motors()),
+                efforts=tuple(efforts),
+                limits=self._limits(),
+                nominal={**nominal, **effort_values},
+                source=Path(self.root.file).name,
+            )
+        except RobotError as error:
+            raise RobotError(f"{self.root.file}: {error}") from None
+
+    # the tree
+
+    def _links(self) -> dict[str, Element]:
+        links: dict[str, Element] = {}
+        for child in self.root.children:
+            if ":" in child.tag:
+                raise child.error("an unexpanded macro; expand it first: xacro robot.urdf.xacro > robot.urdf")
+            if child.tag == "link":
+                name = child.attribute("name")
+                if name in links:
+                    raise child.error(f"the link name {name!r} is used twice; names must differ")
+                links[name] = child
+        if not links:
+            raise self.root.error("no <link>, expected at least two")
+        return links
+
+    def _joints(self) -> dict[str, _Joint]:
+        joints: dict[str, _Joint] = {}
+        parents: dict[str, str] = {}
+        for element in self.root.all("joint"):
+            joint = self._joint(element)
+            if joint.name in joints:
+                raise element.error(f"the joint name {joint.name!r} is used twice; names must differ")
+            if joint.child in parents:
+                raise element.error(
+                    f"link {joint.child!r} has two parents, {parents[joint.child]!r} and {joint.parent!r}; "
+                    "URDF is a tree: close loops in the side YAML"
+                )
+            parents[joint.child] = joint.parent
+            joints[joint.name] = joint
+        return joints
+
+    def _joint(self, element: Element) -> _Joint:
+        name, kind = element.attribute("name"), element.attribute("type")
+        if kind not in _TYPES:
+            raise element.error(f"joint {name!r}: type {kind!r}; {choices(kind, _TYPES)}")
+        ends = []
+        for tag in ("parent", "child"):
+            end = element.need(tag)
+            link = end.attribute("link")
+            if link not in self.links:
+                raise end.error(f"joint {name!r}: no link {link!r}; {choices(link, self.links)}")
+            ends.append(link)
+        if ends[0] == ends[1]:
+            raise element.error(f"joint {name!r}: link {ends[0]!r} is its own parent")
+        axis = element.first("axis")
+        direction = axis.vector("xyz", (1.0, 0.0, 0.0)) if axis else (1.0, 0.0, 0.0)
+        if axis is not None and max(map(abs, direction)) == 0.0:
+            raise axis.error(f"joint {name!r}: the axis is zero, expected a direction")
+        return _Joint(element, name, kind, ends[0], ends[1], unit(direction))
+
+    def _find_root(self) -> str:
+        children = {joint.child for joint in self.joints.values()}
+        roots = [name for name in self.links if name not in children]
+        if not roots:
+            raise self.root.error("every link is a child: the joints form a cycle, expected one root link")
+        if len(roots) > 1:
+            raise self.links[roots[1]].error(f"{len(roots)} root links ({', '.join(roots)}), expected one")
+        return roots[0]
+
+    def _order(self) -> list[_Joint]:
+        """Joints parents first, depth first, in the order of the file."""
+        below: dict[str, list[_Joint]] = {}
+        for joint in self.joints.values():
+            below.setdefault(joint.parent, []).append(joint)
+        order: list[_Joint] = []
+        stack = below.get(self.base, [])[::-1]
+        while stack:
+            order.append(stack.pop())
+            stack.extend(below.get(order[-1].child, [])[::-1])
+        if len(order) < len(self.joints):
+            lost = next(j for j in self.joints.values() if j not in order)
+            raise lost.element.error(
+                f"joint {lost.name!r} is not reached from the root {self.base!r}: it is in a cycle"
+            )
+        return order
+
+    def _names(self) -> dict[str, str]:
+        """Link name -> body name."""
+        names = {name: name for name in self.links}
+        if BASE in names:
+            names[BASE] = unique_name(BASE, self.links)
+        if not self.floating:
+            names[self.base] = BASE
+        return names
+
+    # bodies
+
+    def _bodies(self) -> tuple[list[Body], dict[str, float]]:
+        bodies: list[Body] = []
+        nominal: dict[str, float] = {}
+        if self.floating:
+            root = self.names[self.base]
+            values = self._inertia(self.base)
+            bodies.append(Body(root, BASE, Joint(root, JointType.FREE), massless=not values))
+            nominal.update(values)
+        for joint in self.order:
+            values = self._inertia(joint.child)
+            bodies.extend(self._chain(joint, massless=not values))
+            nominal.update(values)
+        return bodies, nominal
+
+    def _inertia(self, link: str) -> dict[str, float]:
+        """Nominal parameters of a link; empty for one without inertia."""
+        inertial = self.links[link].first("inertial")
+        if inertial is None:
+            return {}
+        mass_element, tensor_element = inertial.need("mass"), inertial.need("inertia")
+        mass = mass_element.number("value")
+        if mass < 0.0:
+            raise mass_element.error(f"link {link!r}: mass {mass:g} kg, expected a mass >= 0")
+        xx, yy, zz = (tensor_element.number(name) for name in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (tensor_element.number(name, 0.0) for name in ("ixy", "ixz", "iyz"))
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if mass == 0.0 and not tensor.any():
+            return {}
+        frame = _origin(inertial)
+        return nominal_inertia(self.names[link], mass, frame.p, frame.R @ tensor @ frame.R.T)
+
+    def _chain(self, joint: _Joint, *, massless: bool) -> list[Body]:
+        """The body of a joint's child; three where a planar joint's normal is not z."""
+        name, parent = self.names[joint.child], self.names[joint.parent]
+        placement = _origin(joint.element)
+        if joint.one_axis:
+            kind = Joint(joint.name, _ONE_AXIS[joint.type], joint.axis)
+        elif joint.type == "planar" and joint.axis != (0.0, 0.0, 1.0):
+            return self._tilted_plane(joint, placement, massless=massless)
+        else:
+            types = {"fixed": JointType.FIXED, "planar": JointType.PLANAR, "floating": JointType.FREE}
+            kind = Joint(joint.name, types[joint.type])
+        return [Body(name, parent, kind, placement, massless)]
+
+    def _tilted_plane(self, joint: _Joint, placement: Placement, *, massless: bool) -> list[Body]:
+        normal = np.array(joint.axis)
+        first = np.roll(normal, 1) if np.count_nonzero(normal) == 1 else np.cross(normal, np.eye(3)[0])
+        axes = (unit(first), unit(np.cross(normal, first)), joint.axis)
+        kinds = (JointType.PRISMATIC, JointType.PRISMATIC, JointType.REVOLUTE)
+        name, parent = self.names[joint.child], self.names[joint.parent]
+        bodies = []
+        for suffix, axis, kind in zip((".x", ".y", ".angle"), axes, kinds, strict=True):
+            last = suffix == ".angle"
+            body = name if last else name + suffix
+            step = Joint(joint.name + suffix, kind, axis)
+            bodies.append(Body(body, parent, step, placement, massless if last else True))
+            parent, placement = body, Placement()
+        return bodies
+
+    # what acts on the joints
+
+    def _mimics(self) -> list[Coupling]:
+        out = []
+        for joint in self.order:
+            mimic = joint.element.first("mimic")
+            if mimic is None:
+                continue
+            source = mimic.attribute("joint")
+            moving = [j.name for j in self.order if j.one_axis and j is not joint]
+            if not joint.one_axis:
+                raise mimic.error(f"joint {joint.name!r} is {joint.type}, expected one of {', '.join(_ONE_AXIS)}")
+            if source not in moving:
+                raise mimic.error(f"joint {joint.name!r} mimics no joint {source!r}; {choices(source, moving)}")
+            ratio, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+            terms = ((source, ratio),) if ratio else ()
+            out.append(Coupling(f"{joint.name}_mimic", joint.name, terms, offset))
+        self._check_mimics({c.coordinate: c.terms[0][0] for c in out if c.terms})
+        return out
+
+    def _check_mimics(self, source: dict[str, str]) -> None:
+        for start in source:
+            at, seen = start, {start}
+            while at in source:
+                at = source[at]
+                if at in seen:
+                    raise self.joints[start].element.error(f"joint {start!r} mimics itself, through {at!r}")
+                seen.add(at)
+
+    def _efforts(self) -> tuple[list[Effort], dict[str, float]]:
+        efforts: list[Effort] = []
+        nominal: dict[str, float] = {}
+        for joint in self.order:
+            dynamics = joint.element.first("dynamics")
+            if dynamics is None or not joint.one_axis:
+                continue
+            for key, kind in (("damping", EffortKind.VISCOUS), ("friction", EffortKind.COULOMB)):
+                value = dynamics.number(key, 0.0)
+                if value < 0.0:
+                    raise dynamics.error(f"joint {joint.name!r}: {key} {value:g}, expected a number >= 0")
+                if value > 0.0:
+                    effort = Effort(joint.name, kind, Coordinate(((joint.name, 1.0),)))
+                    efforts.append(effort)
+                    nominal[effort.parameters[0]] = value
+        return efforts, nominal
+
+    def _limits(self) -> dict[str, Limit]:
+        limits = {}
+        for joint in self.order:
+            element = joint.element.first("limit")
+            if element is None or not joint.one_axis:
+                continue
+            lower, upper = element.number("lower", 0.0), element.number("upper", 0.0)
+            if joint.type == "continuous" or lower == upper == 0.0:  # URDF's defaults: no bounds given
+                lower, upper = -math.inf, math.inf
+            lower = lower if lower > -UNBOUNDED else -math.inf
+            upper = upper if upper < UNBOUNDED else math.inf
+            if not lower < upper:
+                raise element.error(f"joint {joint.name!r}: lower {lower:g} is not below upper {upper:g}")
+            limit = Limit(lower, upper, velocity=self._bound(joint, "velocity"))
+            if limit != Limit():
+                limits[joint.name] = limit
+        return limits
+
+    def _bound(self, joint: _Joint, name: str) -> float:
+        """A positive bound of ``<limit>``; absent or 0: none."""
+        element = joint.element.first("limit")
+        value = element.number(name, 0.0) if element else 0.0
+        if element is not None and value < 0.0:
+            raise element.error(f"joint {joint.name!r}: {name} {value:g}, expected a number >= 0")
+        return value if 0.0 < value < UNBOUNDED else math.inf
+
+    def _motors(self) -> list[Motor]:
+        named = set()
+        for transmission in self.root.all("transmission"):
+            for element in transmission.all("joint"):
+                name = element.attribute("name")
+                if name not in self.joints:
+                    raise element.error(f"no joint {name!r}; {choices(name, self.joints)}")
+                named.add(name)
+        driven = [j for j in self.order if j.one_axis]
+        if named:
+            driven = [j for j in driven if j.name in named]
+        else:
+            driven = [j for j in driven if j.element.first("mimic") is None]
+        return [Motor(j.name, ((j.name, 1.0),), self._bound(j, "effort")) for j in driven]
+
+
+def _origin(element: Element) -> Placement:
+    origin = element.first("origin")
+    if origin is None:
+        return Placement()
+    return Placement.of(origin.vector("xyz", _ZERO), rpy_rotation(origin.vector("rpy", _ZERO)))
