@@ -21,6 +21,7 @@ from dalembert.robot.joints import Joint, JointType, Step
 from dalembert.robot.load import catalog_names, load_robot
 from dalembert.robot.selection import select_efforts, with_payload
 from dalembert.robot.yaml_reader import read_yaml
+from dalembert.robot.yaml_writer import write_yaml
 
 __all__ = [
     "BASE",
@@ -47,4 +48,5 @@ __all__ = [
     "read_yaml",
     "select_efforts",
     "with_payload",
+    "write_yaml",
 ]

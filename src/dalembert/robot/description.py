@@ -370,11 +370,14 @@ class _Checks:
             what = f"effort {effort.name!r} ({effort.kind})"
             if isinstance(effort.on, Coordinate):
                 self._terms(what, effort.on.terms)
+                self._finite(what, [effort.on.constant])
             elif isinstance(effort.on, Distance):
                 self._anchor(what, effort.on.a)
                 self._anchor(what, effort.on.b)
             elif effort.kind is not EffortKind.FORCE:
                 self._fail(f"{what} acts on nothing, expected a joint, a motor or a relative coordinate")
+            if effort.rest is not None:
+                self._finite(what, [effort.rest])
             for name, _ in effort.force:
                 self._coordinate(what, name)
             if effort.kind is EffortKind.BASIS and not effort.basis:

@@ -8,7 +8,9 @@
     atom    = number | name | name "(" sum ("," sum)* ")" | "(" sum ")"
 
 A unit belongs to all of the product before it ("2*3 mm", "pi/2 rad"), but a unit that scales cannot follow a
-division: "2*pi/5 mm" may be meant either way and asks for brackets. After a unit, a unit's name is a unit. A parsed expression is a tree that any algebra can evaluate: floats here, CasADi in ``symbolic``.
+division: "2*pi/5 mm" may be meant either way and asks for brackets. After a unit, a unit's name is a unit.
+
+A parsed expression is a tree that any algebra can evaluate: floats here, CasADi in ``symbolic``.
 """
 
 from __future__ import annotations
@@ -205,9 +207,8 @@ class _Parser:
         if function not in FUNCTIONS:
             raise RobotError(f"expression {self.text!r}: unknown function {function!r}; {choices(function, FUNCTIONS)}")
         if len(arguments) != FUNCTIONS[function][0]:
-            raise RobotError(
-                f"expression {self.text!r}: {function} takes {FUNCTIONS[function][0]} argument(s), found {len(arguments)}"
-            )
+            wanted = FUNCTIONS[function][0]
+            raise RobotError(f"expression {self.text!r}: {function} takes {wanted} argument(s), found {len(arguments)}")
         return Call(function, tuple(arguments))
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dalembert.errors import RobotError, choices
 from dalembert.robot.description import Robot
+from dalembert.robot.yaml_source import is_file
 
 __all__ = ["SUFFIXES", "catalog_names", "catalog_path", "load_robot"]
 
@@ -51,14 +52,12 @@ def load_robot(source: str | Path, **constants: float | str) -> Robot:
     if suffix not in SUFFIXES:
         return read_yaml(catalog_path(text), constants)
     path = Path(text)
-    if not path.is_file():
+    if not is_file(path):
         raise RobotError(f"no file {text!r}, expected a robot file ending in {', '.join(SUFFIXES)}")
     if suffix in (".yaml", ".yml"):
         return read_yaml(path, constants)
     if constants:
-        raise RobotError(
-            f"{text}: found constants {', '.join(constants)}, expected none: only YAML files have any"
-        )
+        raise RobotError(f"{text}: found constants {', '.join(constants)}, expected none: only YAML files have any")
     if suffix == ".urdf":
         from dalembert.robot.urdf_reader import read_urdf
 

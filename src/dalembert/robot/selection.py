@@ -87,7 +87,5 @@ def with_payload(robot: Robot, name: str = "payload") -> Robot:
             f"set 'platform' to a body: {choices('platform', robot.body_names)}"
         )
     if name in robot.body_names:
-        raise RobotError(
-            f"robot {robot.name!r}: a body is named {name!r} already; expected another payload name"
-        )
+        raise RobotError(f"robot {robot.name!r}: a body is named {name!r} already; expected another payload name")
     return replace(robot, bodies=(*robot.bodies, Body(name, robot.platform, Joint(name))))

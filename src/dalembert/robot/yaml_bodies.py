@@ -32,9 +32,7 @@ MDH_KEYS = (
 
 
 def read_placement(keys: Mapping[str, Located]) -> Placement:
-    """``at`` [m] and one of ``rpy`` (fixed-axis roll, pitch, yaw [rad]), ``rotation`` (3x3), ``quaternion`` (w, x, y, z),
-    ``axis`` (the direction of z).
-    """
+    """``at`` [m] and one of ``rpy`` [rad], ``rotation``, ``quaternion`` (w, x, y, z), ``axis`` (direction of z)."""
     position = keys["at"].vector() if "at" in keys else (0.0, 0.0, 0.0)
     given = [name for name in ("rpy", "rotation", "quaternion", "axis") if name in keys]
     if len(given) > 1:
@@ -98,7 +96,7 @@ def read_joint(item: Located | None, body: str) -> tuple[Joint, Mapping[str, Loc
 
 
 def read_inertia(item: Located, body: str) -> dict[str, float]:
-    """Nominal parameters of a body: {mass, com, tensor about the centre of mass}, {XX: .., M: ..} or the ten numbers."""
+    """Nominal parameters of a body from {mass, com, tensor at the centre of mass}, {XX: .., M: ..} or ten numbers."""
     if item.is_list:
         values = item.numbers(len(INERTIAL), f"ten numbers {', '.join(INERTIAL)}")
         mass = item.items()[-1]

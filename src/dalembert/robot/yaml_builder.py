@@ -14,7 +14,7 @@ from dalembert.robot.yaml_efforts import Efforts
 from dalembert.robot.yaml_legs import read_legs
 from dalembert.robot.yaml_names import Names
 from dalembert.robot.yaml_parts import MotorEntry, read_loop, read_motors, read_sensor
-from dalembert.robot.yaml_source import Located, Scope, parse_file
+from dalembert.robot.yaml_source import Located, Scope, is_file, parse_file
 from dalembert.robot.yaml_tree import Tree, placed, read_bodies, read_limit, read_mdh
 
 __all__ = ["Document", "build_robot"]
@@ -254,7 +254,7 @@ def _values(item: Located) -> dict[str, Located]:
     if item.is_mapping:
         return item.entries()
     path = Path(item.file).parent / item.text("a mapping of parameters, or a file")
-    if not path.is_file():
+    if not is_file(path):
         item.fail(f"no file {str(path)!r}, expected a YAML file of parameter values")
     return parse_file(path).within(item.scope).entries("a mapping of parameters")
 

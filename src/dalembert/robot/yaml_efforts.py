@@ -95,6 +95,8 @@ class Efforts:
         if item.is_mapping and "distance" in item.entries() and "distance" not in self.names.coordinates:
             a, b = item.mapping(["distance"])["distance"].exactly(2, "two anchors {body, at}")
             on = Distance(read_anchor(a, self.names), read_anchor(b, self.names))
+            if on.a.body == on.b.body:
+                item.fail(f"both ends are on {on.a.body!r}, expected two bodies")
             return [(given or f"{on.a.body}-{on.b.body}", on)]
         if item.is_text and item.raw() in self.names.joints:
             coordinates = self.names.joints[item.raw()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dalembert.errors import RobotError
@@ -43,26 +44,26 @@ def _template(item: Located) -> Template:
 
 def _leg_scope(leg: Located) -> Scope:
     """Every key of a leg is a label for texts; those that are numbers are constants too."""
-    scope = leg.scope
+    constants, labels = dict(leg.scope.constants), dict(leg.scope.labels)
     for name, value in leg.entries("the values of a leg, {k: 1}").items():
         if not is_name(name):
             value.fail(f"found the key {name!r}, expected a name of letters, digits and underscores")
-        value = value.within(scope)
-        text = value.raw("a number or a text")
-        constants = {key: number for key, number in scope.constants.items() if key != name}
+        text = value.within(Scope(constants, labels)).raw("a number or a text")
+        if not text.isprintable():
+            value.expected("a number or a text of printable characters")
         try:
-            constants[name] = evaluate(parse(text), scope.constants)
+            constants[name] = evaluate(parse(text), constants)
         except RobotError:
-            pass  # a text: using it as a number is reported where that is done
-        scope = Scope(constants, {**scope.labels, name: text})
-    return scope
+            constants.pop(name, None)  # a text: using it as a number is reported where that is done
+        labels[name] = text
+    return Scope(constants, labels)
 
 
-def read_scope(constants: dict[str, Located]) -> Scope:
+def read_scope(constants: Mapping[str, Located]) -> Scope:
     """Constants in the order written; each may use the earlier ones."""
-    scope = Scope()
+    values: dict[str, float] = {}
     for name, item in constants.items():
         if not is_name(name):
-            item.fail(f"found the constant {name!r}, expected a name of letters, digits and underscores other than pi")
-        scope = Scope({**scope.constants, name: item.within(scope).number()})
-    return scope
+            item.fail(f"found the constant {name!r}, expected letters, digits and underscores, and not pi")
+        values[name] = item.within(Scope(values)).number()
+    return Scope(values)

@@ -10,7 +10,7 @@ from dalembert.errors import RobotError, choices
 from dalembert.robot.description import Robot
 from dalembert.robot.yaml_builder import Document, build_robot
 from dalembert.robot.yaml_legs import read_scope
-from dalembert.robot.yaml_source import Located, Node, Scope, parse_file
+from dalembert.robot.yaml_source import Located, Node, Scope, is_file, parse_file
 
 __all__ = ["TOP_KEYS", "read_yaml"]
 
@@ -57,7 +57,7 @@ def _extended(item: Located, path: Path, seen: tuple[Path, ...]) -> Document:
         target = path.parent / text if suffix in SUFFIXES else catalog_path(text)
     except RobotError as error:
         item.fail(str(error))
-    if not target.is_file():
+    if not is_file(target):
         item.fail(f"no file {str(target)!r}, expected a robot file or the name of a catalog robot")
     if suffix in SUFFIXES and suffix not in YAML_SUFFIXES:
         return Document(item, {}, load_robot(target))

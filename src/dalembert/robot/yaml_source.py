@@ -18,20 +18,17 @@ from dalembert.errors import RobotError, choices
 from dalembert.robot.expression import CONSTANTS, Expression, evaluate, parse
 from dalembert.robot.geometry import Vector
 
-__all__ = ["Located", "Node", "Scope", "is_name", "parse_file"]
+__all__ = ["Located", "Node", "Scope", "is_file", "is_name", "parse_file"]
 
-MAX_BYTES, MAX_DEPTH, MAX_NODES = (
-    4_000_000,
-    40,
-    200_000,
-)  # far beyond any robot file; a bound for hostile ones
+# Far beyond any robot file; a bound for hostile ones.
+MAX_BYTES, MAX_DEPTH, MAX_NODES = 1_000_000, 40, 50_000
 
 Kind = TypeVar("Kind", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A scalar (text), a list or a mapping, and its line (from 1); ``size`` counts the nodes below, aliases expanded."""
+    """A scalar (text), a list or a mapping, and its line (from 1); ``size`` counts the nodes, aliases expanded."""
 
     line: int
     text: str = ""
@@ -284,6 +281,14 @@ def is_name(text: str) -> bool:
 
 
 # from a file to nodes
+
+
+def is_file(path: Path) -> bool:
+    """True for a file; False too for a name the system refuses."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def parse_file(path: Path) -> Located:
