@@ -27,8 +27,10 @@ def demo(as_json: AsJson = False) -> None:
     )  # platform x, y [m] and angle [rad]
     y = Closer(model, given="independent").positions(path, t)
     theta = y @ model.robot.motor_map().T
+    closer = Closer(model)
+    closer.positions(theta[:100], t[:100])
     start = time.perf_counter()
-    closed = Closer(model).positions(theta, t)
+    closed = closer.positions(theta, t)
     seconds = time.perf_counter() - start
     error = float(np.abs(model.loops_kernel()(closed)["c"]).max())
     margins = singularity_margins(model, closed)

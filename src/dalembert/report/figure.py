@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError
 from dalembert.model import Model
-from dalembert.robot import BASE, Anchor, Coupling
+from dalembert.robot import BASE, Anchor, Coupling, JointType
 
 __all__ = ["Sketch", "draw", "sketch"]
 
@@ -62,7 +62,7 @@ def sketch(model: Model, y: ArrayLike | None = None) -> Sketch:
         if body.joint.steps:
             axis = at[body.name][1] @ np.array(body.joint.steps[0].axis)
             joints.append((body.joint.name, place, axis))
-            if not body.joint.steps[0].is_angle:  # a slide: the way travelled
+            if body.joint.type in (JointType.PRISMATIC, JointType.CYLINDRICAL):  # the way travelled
                 ends[body.name].append(place)
     rods = []
     for loop in robot.loops:
@@ -130,9 +130,10 @@ def _printed(model: Model, figure: Sketch, path: Path) -> None:
         for column, colour in enumerate(AXES):
             tip = position + 0.06 * size * rotation[:, column]
             axes.plot(*np.array([position, tip]).T, color=colour, lw=1.0, label="xyz"[column] if not k else None)
-    for name, line in figure.loops:
+    for _, line in figure.loops:
         axes.plot(*line.T, "s", color=LOOP, ms=6, mfc="none", mew=1.8, zorder=5)
-        axes.text(*line[0], f"  {name}", color=LOOP, fontsize=7, va="bottom")
+    for position, names in _labels([(name, line[0]) for name, line in figure.loops], size):
+        axes.text(*position, f"  {names}", color=LOOP, fontsize=7, va="bottom")
     _frame_axes(axes, figure, size)
     axes.set_title(_title(model))
     _legend(axes, figure)
@@ -151,10 +152,25 @@ def _joints(axes, figure: Sketch, size: float) -> None:  # type: ignore[no-untyp
         half = 0.035 * size * axis
         axes.plot(*np.array([position - half, position + half]).T, color=ACTUATED if driven else JOINT, lw=1.5)
         axes.plot(*position[:, None], "o", color=ACTUATED if driven else JOINT, ms=7 if driven else 4.5, zorder=6)
-        axes.text(*position, f"  {name}", fontsize=7, color="#222222", va="top")
+    for position, names in _labels([(name, position) for name, position, _ in figure.joints], size):
+        axes.text(*position, f"  {names}", fontsize=7, color="#222222", va="top")
+
+
+def _labels(points: Sequence[tuple[str, Array]], size: float) -> list[tuple[Array, str]]:
+    """Names gathered where points sit on the same spot."""
+    spots: list[tuple[Array, list[str]]] = []
+    for name, position in points:
+        near = next((names for at, names in spots if np.abs(at - position).max() < 0.02 * size), None)
+        if near is None:
+            spots.append((position, [name]))
+        else:
+            near.append(name)
+    return [(at, ", ".join(names)) for at, names in spots]
 
 
 def _frame_axes(axes, figure: Sketch, size: float) -> None:  # type: ignore[no-untyped-def]
+    from matplotlib.ticker import MaxNLocator
+
     low, high = figure.points.min(axis=0), figure.points.max(axis=0)
     flat = (high - low) < 0.05 * size
     middle = (low + high) / 2
@@ -168,11 +184,13 @@ def _frame_axes(axes, figure: Sketch, size: float) -> None:  # type: ignore[no-u
     axes.set_zlabel("z [m]")
     if flat[2]:
         axes.view_init(90, -90)
-        axes.set_zticks([])
+        axes.zaxis.set_ticklabels([])
         axes.set_zlabel("")
     else:
         axes.view_init(22, -55)
     axes.tick_params(labelsize=7)
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_major_locator(MaxNLocator(4))
 
 
 def _legend(axes, figure: Sketch) -> None:  # type: ignore[no-untyped-def]
@@ -183,7 +201,7 @@ def _legend(axes, figure: Sketch) -> None:  # type: ignore[no-untyped-def]
         Line2D([], [], color=ACTUATED, marker="o", ls="", label="actuated joint"),
         Line2D([], [], color=JOINT, marker="o", ms=4.5, ls="", label="passive joint"),
     ]
-    if figure.platform is not None:
+    if any(name == figure.platform for name, _ in figure.links):
         entries.insert(1, Line2D([], [], color=PLATFORM, lw=3, label=f"platform ({figure.platform})"))
     if figure.loops:
         entries.append(Line2D([], [], color=LOOP, marker="s", mfc="none", ls="", label="loop closed here"))

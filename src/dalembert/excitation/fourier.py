@@ -1,0 +1,69 @@
+"""Finite Fourier series: periodic motions without a transient [Gnad24, eq. 8]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.errors import UsageError
+from dalembert.model import Model
+
+__all__ = ["Fourier", "FourierPath", "random_fourier"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fourier:
+    """The family: ``harmonics`` of the base frequency 1 / ``duration`` [s]."""
+
+    harmonics: int = 5
+    duration: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.harmonics < 1 or not self.duration > 0.0:
+            raise UsageError(
+                f"Fourier: {self.harmonics} harmonics in {self.duration} s, expected at least one in a positive time"
+            )
+
+    def frequencies(self) -> Array:
+        """Angular frequencies of the harmonics [rad/s], (h,)."""
+        return np.arange(1.0, self.harmonics + 1.0) * (2.0 * np.pi / self.duration)
+
+
+@dataclass(frozen=True, slots=True)
+class FourierPath:
+    """One motion: ``x = centre + sum sine sin(w t) + cosine cos(w t)``, coefficients (k, h), centre (k,)."""
+
+    family: Fourier
+    centre: Array
+    sine: Array
+    cosine: Array
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration (n, k) at times ``t`` (n,) [s]."""
+        w = self.family.frequencies()
+        phase = np.outer(np.asarray(t, dtype=float), w)
+        s, c = np.sin(phase), np.cos(phase)
+        x = self.centre + s @ self.sine.T + c @ self.cosine.T
+        xd = (c * w) @ self.sine.T - (s * w) @ self.cosine.T
+        xdd = -(s * w**2) @ self.sine.T - (c * w**2) @ self.cosine.T
+        return x, xd, xdd
+
+    def scaled(self, factor: float) -> FourierPath:
+        """The same motion about the same centre, ``factor`` as large."""
+        return FourierPath(self.family, self.centre, factor * self.sine, factor * self.cosine)
+
+
+def random_fourier(model: Model, family: Fourier, rng: np.random.Generator, amplitude: ArrayLike = 0.3) -> FourierPath:
+    """A random motion of the independent coordinates about home, largest excursion ``amplitude`` [rad or m]."""
+    size = (model.r, family.harmonics)
+    sine, cosine = rng.standard_normal(size), rng.standard_normal(size)
+    home = np.array([model.home[model.coordinates.index(name)] for name in model.independent])
+    path = FourierPath(family, home, sine, cosine)
+    t = np.linspace(0.0, family.duration, 40 * family.harmonics, endpoint=False)
+    reach = np.abs(path(t)[0] - home).max(axis=0)
+    scale = (np.broadcast_to(np.asarray(amplitude, dtype=float), model.r) / reach)[:, None]
+    return FourierPath(family, home, scale * sine, scale * cosine)
