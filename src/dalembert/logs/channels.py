@@ -1,7 +1,7 @@
 """The channel map: which columns of a file are which signals of the robot, in which units, on which side of
 the gears.
 
-    time: {column: time_ms, unit: ms}            # or a column's name, or {rate: 5000 Hz} where none was recorded
+    time: {column: time_ms, unit: ms}            # or a column's name, or {rate: 5000 Hz} where there is none
     payload: tool                                # label of what the robot carried
     signals:
       q_j1: {column: enc1, unit: deg, sign: -1, offset: 3 deg}
@@ -42,7 +42,9 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "q": {"rad": 1.0, "mrad": 1e-3, "deg": _DEG, "turn": _TURN, "m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6},
     "qd": {"rad/s": 1.0, "deg/s": _DEG, "turn/s": _TURN, "rpm": _TURN / 60.0, "m/s": 1.0, "mm/s": 1e-3},
     "qdd": {"rad/s^2": 1.0, "deg/s^2": _DEG, "turn/s^2": _TURN, "m/s^2": 1.0, "mm/s^2": 1e-3},
-    "tau": {"Nm": 1.0, "mNm": 1e-3, "kNm": 1e3, "N": 1.0, "kN": 1e3, "A": 1.0, "mA": 1e-3, "V": 1.0, "%": 1e-2},
+    "tau": {
+        "Nm": 1.0, "mNm": 1e-3, "kNm": 1e3, "N": 1.0, "kN": 1e3, "A": 1.0, "mA": 1e-3, "V": 1.0, "%": 1e-2,
+    },
 }  # fmt: skip
 _ELECTRIC = ("A", "mA", "V", "%")  # not a torque before a constant makes it one
 
@@ -173,9 +175,7 @@ class _Reader:
         if "column" in parts:
             terms = ((parts["column"].text("a column"), 1.0),)
         else:
-            terms = tuple(
-                (c, value.number()) for c, value in parts["columns"].entries("column: factor").items()
-            )
+            terms = tuple((c, value.number()) for c, value in parts["columns"].entries("column: factor").items())
         factor, unknown = self.factor(kind, parts, at)
         if unknown and len(terms) > 1:
             at.fail(f"a gain to be identified needs one column, found {len(terms)}")
@@ -183,12 +183,13 @@ class _Reader:
         return Channel(name, tuple((c, f * factor) for c, f in terms), offset, unknown, "unit" in parts)
 
     def factor(self, kind: str, parts: Mapping[str, Located], at: Located) -> tuple[float, bool]:
-        """The product of unit, sign, gain, torque constant and gear ratio, and whether the gain is unknown."""
+        """Product of unit, sign, gain, torque constant and gear ratio; whether the gain is unknown."""
         factor, unknown = self.unit(kind, parts.get("unit")), False
         unit = parts["unit"].raw() if "unit" in parts else ""
         if unit in _ELECTRIC and "constant" not in parts and "gain" not in parts:
             at.fail(
-                f"a torque in {unit} needs its constant in Nm per {'A' if unit == 'mA' else unit}; expected constant: NUMBER or unknown"
+                f"a torque in {unit} needs its constant in Nm per {'A' if unit == 'mA' else unit}; "
+                "expected constant: NUMBER or unknown"
             )
         for key in ("gain", "constant"):
             if key not in parts:
@@ -268,17 +269,14 @@ class _Reader:
             matrix = matrix.T
         if inverse:
             if matrix.shape[0] != matrix.shape[1]:
-                parts["matrix"].fail(
-                    f"found {matrix.shape[0]} x {matrix.shape[1]}, expected a square matrix to invert"
-                )
+                parts["matrix"].fail(f"found {matrix.shape[0]} x {matrix.shape[1]}, expected a square matrix to invert")
             condition = float(np.linalg.cond(matrix))
             if not condition < 1e12:
-                parts["matrix"].fail(
-                    f"the matrix has condition {condition:.3g}, expected one that can be inverted"
-                )
+                parts["matrix"].fail(f"the matrix has condition {condition:.3g}, expected one that can be inverted")
             matrix = np.linalg.inv(matrix)
         if matrix.shape != (rows, columns):
             parts["matrix"].fail(
-                f"found {matrix.shape[0]} x {matrix.shape[1]}, expected {rows} x {columns}: a row per signal, a column per column"
+                f"found {matrix.shape[0]} x {matrix.shape[1]}, expected {rows} x {columns}: "
+                "a row per signal, a number per column"
             )
         return np.asarray(matrix, dtype=np.float64)

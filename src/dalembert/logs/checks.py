@@ -13,9 +13,7 @@ from dalembert.robot.description import Robot
 
 __all__ = ["DEGREES", "Scan", "check_signals", "turn_ratios"]
 
-DEGREES = (
-    20.0 * 2.0 * math.pi
-)  # rad of joint motion: no arm turns 20 times, one in degrees easily moves by 126
+DEGREES = 20.0 * 2.0 * math.pi  # rad of joint motion: no arm turns 20 times, one in degrees easily moves by 126
 SUSPECT = 20.0  # rad of joint motion from which a note asks whether the unit is right
 
 
@@ -51,7 +49,7 @@ class Scan:
     @property
     def span(self) -> dict[str, float]:
         """Range of each signal over the log."""
-        return {s: float(h - l) for s, l, h in zip(self.signals, self.low, self.high, strict=True)}
+        return {s: float(high - low) for s, low, high in zip(self.signals, self.low, self.high, strict=True)}
 
     def refuse_missing(self) -> None:
         """LogError when any value is NaN or infinite."""
@@ -69,7 +67,7 @@ class Scan:
 
 
 def turn_ratios(robot: Robot) -> dict[str, float]:
-    """Largest ratio from an angle of the robot to each motor or sensor; those that read slides are left out."""
+    """Largest ratio from an angle to each motor or sensor; those that read slides are left out."""
     angles = {step.coordinate for body in robot.bodies for step in body.joint.steps if step.is_angle}
     terms = [(m.name, m.turns) for m in robot.motors] + [(s.name, s.reads) for s in robot.sensors]
     return {name: max(abs(r) for _, r in t) for name, t in terms if all(c in angles for c, _ in t)}
@@ -87,7 +85,7 @@ def check_signals(scan: Scan, robot: Robot, units_given: bool) -> tuple[str, ...
         moved = span.get(f"q_{name}", 0.0) / ratio
         if moved > DEGREES and not units_given:
             raise LogError(
-                f"{scan.where}: 'q_{name}' moves by {span[f'q_{name}']:.4g} (joint motion {moved:.4g} rad), expected rad; "
+                f"{scan.where}: 'q_{name}' moves by {moved * ratio:.4g} (at the joint {moved:.4g} rad), expected rad; "
                 "in degrees? give its unit in a channels file"
             )
         if moved > SUSPECT and not units_given:
@@ -95,9 +93,10 @@ def check_signals(scan: Scan, robot: Robot, units_given: bool) -> tuple[str, ...
     for name in robot.motor_names:
         torque, position = span.get(f"tau_{name}"), span.get(f"q_{name}")
         if torque == 0.0 and (position is None or position > 0.0):
+            value = scan.low[scan.signals.index(f"tau_{name}")]
             raise LogError(
-                f"{scan.where}: 'tau_{name}' is constant ({scan.low[scan.signals.index(f'tau_{name}')]:.6g}) over {scan.rows} rows while "
-                "its motor moves, expected a measured torque; a motor without torque measurement is listed under unmeasured"
+                f"{scan.where}: 'tau_{name}' is constant ({value:.6g}, {scan.rows} rows) while its motor moves, "
+                "expected a measured torque; a motor without torque measurement is listed under unmeasured"
             )
         if torque == 0.0:
             notes.append(f"tau_{name} is constant")

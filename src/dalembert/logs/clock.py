@@ -66,7 +66,7 @@ def read_clock(t: Array, unit: float = 1.0, where: str = "log") -> Clock:
     period = _typical(steps, quantum)
     if period <= 0.0:
         raise LogError(
-            f"{where}: time does not advance (first {t[0]:.9g} s, last {t[-1]:.9g} s), expected increasing time stamps"
+            f"{where}: time does not advance from {t[0]:.9g} s (last {t[-1]:.9g} s), expected increasing stamps"
         )
     spread = 1.4826 * float(np.median(np.abs(steps - np.median(steps))))
     gaps = np.flatnonzero(steps > period + max((_GAP - 1.0) * period + quantum, 10.0 * spread))
@@ -79,7 +79,7 @@ def read_clock(t: Array, unit: float = 1.0, where: str = "log") -> Clock:
 
 
 def _typical(steps: Array, quantum: float) -> float:
-    """Period before gaps are known: the median step, or the mean of those a coarse stamp cannot tell from it."""
+    """Period before gaps are known: the median step, or the mean of those coarse stamps cannot tell from it."""
     middle = float(np.median(steps))
     if quantum < 0.01 * middle:
         return middle
@@ -88,10 +88,10 @@ def _typical(steps: Array, quantum: float) -> float:
 
 
 def _grid(t: Array, gaps: NDArray[np.int64], missed: NDArray[np.int64]) -> tuple[float, float, float]:
-    """Period, start and largest deviation (in periods) of the least-squares grid, gaps being whole periods."""
+    """Period, start, largest deviation (in periods) of the least-squares grid; gaps are whole periods."""
     index = np.arange(len(t), dtype=np.float64)
-    for gap, lost in zip(gaps, missed, strict=True):
-        index[gap + 1 :] += lost
+    if len(gaps):
+        index[gaps[0] + 1 :] += np.repeat(np.cumsum(missed), np.diff([*gaps, len(t) - 1]))
     middle_k, middle_t = float(np.mean(index)), float(np.mean(t - t[0]))
     centred = index - middle_k
     period = float(centred @ (t - t[0] - middle_t) / (centred @ centred))

@@ -71,9 +71,7 @@ class CsvTable:
             raise LogError(f"{self.path}: first line holds numbers ({numeric[0]}), expected column names")
         repeated = sorted({name for name in self.columns if self.columns.count(name) > 1})
         if repeated:
-            raise LogError(
-                f"{self.path}: column {repeated[0]!r} appears twice in the header; names must differ"
-            )
+            raise LogError(f"{self.path}: column {repeated[0]!r} appears twice in the header; names must differ")
 
     def batches(self, names: Sequence[str], size: int) -> Iterator[Array]:
         read = arrow_csv.ReadOptions(

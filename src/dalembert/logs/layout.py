@@ -73,10 +73,7 @@ class _Finder:
     def run(self) -> Layout:
         motors, sensors = self.robot.motor_names, tuple(s.name for s in self.robot.sensors)
         self._known_columns()
-        found = {
-            kind: [n for n in (*motors, *sensors) if self.channel(f"{kind}_{n}")]
-            for kind in ("q", "qd", "qdd")
-        }
+        found = {kind: [n for n in (*motors, *sensors) if self.channel(f"{kind}_{n}")] for kind in ("q", "qd", "qdd")}
         measured = [m for m in motors if m not in self.robot.unmeasured]
         if not found["q"]:
             self._wrong_robot()
@@ -86,20 +83,14 @@ class _Finder:
         self._missing([f"tau_{m}" for m in measured if m not in torques], "torque")
         for name in self.robot.unmeasured:
             if self.channel(f"tau_{name}"):
-                self.notes.append(
-                    f"tau_{name} is in the file but listed as unmeasured by robot {self.robot.name!r}: left out"
-                )
+                self.notes.append(f"tau_{name} is in the file but unmeasured on robot {self.robot.name!r}: left out")
         names = [f"q_{n}" for n in found["q"]] + [f"tau_{n}" for n in torques]
         names += [f"{kind}_{n}" for kind in ("qd", "qdd") for n in found[kind]]
         signals = tuple(channel for name in names if (channel := self.channel(name)))
         time = self._time()
-        used = dict.fromkeys(
-            [*([time.column] if time.column else []), *(c for s in signals for c, _ in s.terms)]
-        )
-        return Layout(
-            time, tuple(used), signals, tuple(found["q"]), tuple(torques), tuple(found["qd"]), tuple(found["qdd"]),
-            tuple(self.notes),
-        )  # fmt: skip
+        used = dict.fromkeys([*([time.column] if time.column else []), *(c for s in signals for c, _ in s.terms)])
+        q, qd, qdd = (tuple(found[kind]) for kind in ("q", "qd", "qdd"))
+        return Layout(time, tuple(used), signals, q, tuple(torques), qd, qdd, tuple(self.notes))
 
     def _ordered(self) -> dict[str, str]:
         """Columns of matrices that hold all motors in order, by signal."""
@@ -134,9 +125,7 @@ class _Finder:
         nested = [c for c in self.table.columns if c.rpartition(".")[2] == "t"]
         if not self.map.file and len(nested) == 1:
             return TimeChannel(nested[0])
-        raise LogError(
-            f"{self.where}: no time column {time.column!r}; {choices(time.column, self.table.columns)}"
-        )
+        raise LogError(f"{self.where}: no time column {time.column!r}; {choices(time.column, self.table.columns)}")
 
     def _wrong_robot(self) -> None:
         wanted = _some([f"q_{m}" for m in self.robot.motor_names])
@@ -146,7 +135,7 @@ class _Finder:
         )
 
     def _strangers(self) -> None:
-        """Columns named like signals that the robot does not have: the log of another robot, unless mapped."""
+        """Columns named like signals the robot does not have: the log of another robot, unless mapped."""
         used = {c for channel in self.map.channels for c, _ in channel.terms}
         own = {*self.robot.motor_names, *(s.name for s in self.robot.sensors)}
         strange = [
@@ -173,13 +162,11 @@ class _Finder:
         self._missing([f"q_{m}" for m in missing], "position")
 
     def _missing(self, signals: Sequence[str], what: str) -> None:
-        if signals:
-            hint = (
-                "; a motor without torque measurement is listed under unmeasured" if what == "torque" else ""
-            )
-            raise LogError(
-                f"{self.where}: no {what} column {_some(signals)}; {choices(signals[0], self.table.columns)}{hint}"
-            )
+        if not signals:
+            return
+        hint = "; motors without torque measurement are listed under unmeasured" if what == "torque" else ""
+        valid = choices(signals[0], self.table.columns)
+        raise LogError(f"{self.where}: no {what} column {_some(signals)}; {valid}{hint}")
 
 
 def _some(names: Sequence[str]) -> str:

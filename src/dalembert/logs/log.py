@@ -1,4 +1,4 @@
-"""What a log is: typed, immutable, in SI units, on the robot's own motors; in memory or read block by block."""
+"""What a log is: typed, immutable, in SI units, on the robot's motors; in memory or read block by block."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LogInfo:
 
     def times(self, first: int, last: int) -> Array:
         """Times [s] of samples ``first`` to ``last - 1``, shape (last - first,)."""
-        return self.start + self.period * np.arange(first, last)
+        return np.asarray(self.start + self.period * np.arange(first, last), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +177,7 @@ class Log:
         """Samples ``first`` to ``last - 1`` as a log of their own."""
         n = self.info.samples
         if not 0 <= first < last <= n:
-            raise LogError(
-                f"log {self.name!r}: samples {first} to {last} asked for, expected 0 <= first < last <= {n}"
-            )
+            raise LogError(f"log {self.name!r}: samples {first} to {last} asked for, expected 0 <= first < last <= {n}")
         cut = slice(first, last)
         info = replace(
             self.info,

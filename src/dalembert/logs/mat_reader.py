@@ -44,9 +44,7 @@ class MatTable:
             if len(array) != self.rows:
                 left[name] = len(array)
                 continue
-            names = (
-                (name,) if array.shape[1] == 1 else tuple(f"{name}({j + 1})" for j in range(array.shape[1]))
-            )
+            names = (name,) if array.shape[1] == 1 else tuple(f"{name}({j + 1})" for j in range(array.shape[1]))
             self.data.update(zip(names, array.T, strict=True))
             ordered[name] = names
         self.ordered: Mapping[str, tuple[str, ...]] = ordered
@@ -58,9 +56,7 @@ class MatTable:
 
     def batches(self, names: Sequence[str], size: int) -> Iterator[Array]:
         for first in range(0, self.rows or 0, size):
-            yield np.column_stack([self.data[name][first : first + size] for name in names]).astype(
-                np.float64
-            )
+            yield np.column_stack([self.data[name][first : first + size] for name in names]).astype(np.float64)
 
 
 def _is_hdf5(path: Path) -> bool:
@@ -116,10 +112,7 @@ def _hdf5(path: Path) -> dict[str, NDArray[Any]]:
             if isinstance(item, h5py.Group):
                 if depth < _DEPTH:
                     walk(f"{prefix}{name}.", item, depth + 1)
-            elif (
-                item.attrs.get("MATLAB_class", b"") not in (b"char", b"cell")
-                and "MATLAB_empty" not in item.attrs
-            ):
+            elif item.attrs.get("MATLAB_class", b"") not in (b"char", b"cell") and "MATLAB_empty" not in item.attrs:
                 array = _numeric(item[()])
                 if array is not None:
                     out[prefix + name] = array.T  # MATLAB writes the last index first

@@ -59,9 +59,7 @@ class ParquetTable:
                 raise LogError(f"{self.path}: column {name!r} holds {kind}, expected numbers")
         try:
             with parquet.ParquetFile(self.path, buffer_size=1 << 20) as file:
-                for batch in file.iter_batches(
-                    batch_size=size, columns=list(dict.fromkeys(names)), use_threads=False
-                ):
+                for batch in file.iter_batches(batch_size=size, columns=list(dict.fromkeys(names)), use_threads=False):
                     yield self._block(batch, names)
         except (OSError, pa.ArrowException) as error:
             raise LogError(f"{self.path}: damaged: {' '.join(str(error).split())[:160]}") from None

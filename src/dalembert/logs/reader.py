@@ -57,7 +57,8 @@ class _Opened:
         layout, payload = self.layout, self.channels.payload
         return LogInfo(
             name=_stem(self.path), path=str(self.path), sha256=file_hash(self.path), robot=self.robot.name,
-            motors=self.robot.motor_names, positions=layout.positions, torques=layout.torques, samples=samples,
+            motors=self.robot.motor_names, positions=layout.positions, torques=layout.torques,
+            samples=samples,
             start=start, period=period, velocities=layout.velocities, accelerations=layout.accelerations,
             payload=self.table.metadata.get("payload", "") if payload is None else payload,
             unknown_gains=tuple(s.signal.removeprefix("tau_") for s in layout.signals if s.unknown_gain),
@@ -92,9 +93,7 @@ def read_log(
     rounded stamps are put right without being asked.
     """
     if repair is not None and repair.gaps == "split":
-        raise LogError(
-            f"{path}: gaps=split makes several logs, expected gaps=longest or fill here; read_pieces returns them all"
-        )
+        raise LogError(f"{path}: gaps=split makes several logs, expected longest or fill; read_pieces returns all")
     return read_pieces(path, robot, channels, repair)[0]
 
 

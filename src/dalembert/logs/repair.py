@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
@@ -68,7 +69,8 @@ def repaired(t: Array, values: Array, repair: Repair, unit: float, where: str) -
         n, at = len(clock.backwards), places(clock.backwards)
         if repair.order is None:
             raise LogError(
-                f"{where}: time decreases {n} time{'s' * (n > 1)}, at {at}, expected increasing stamps; repair: order=sort"
+                f"{where}: time decreases {n} time{'s' * (n > 1)}, at {at}, expected increasing stamps; "
+                "repair: order=sort"
             )
         order = np.argsort(t, kind="stable")
         t, values = t[order], values[order]
@@ -78,15 +80,15 @@ def repaired(t: Array, values: Array, repair: Repair, unit: float, where: str) -
         n, at = len(clock.repeated), places(clock.repeated)
         if repair.duplicates is None:
             raise LogError(
-                f"{where}: {n} repeated time stamp{'s' * (n > 1)}, at {at}, expected increasing stamps; repair: duplicates=drop"
+                f"{where}: {n} repeated time stamp{'s' * (n > 1)}, at {at}, expected increasing stamps; "
+                "repair: duplicates=drop"
             )
         keep = np.concatenate(([True], np.diff(t) > 0.0))
         t, values = t[keep], values[keep]
         notes.append(f"{n} row{'s' * (n > 1)} with a repeated time stamp dropped, at {at}")
         clock = read_clock(t, unit, where)
     return [
-        _uniform(*piece, repair, unit, where, notes)
-        for piece in _stretches(t, values, clock, repair, where, notes)
+        _uniform(*piece, repair, unit, where, notes) for piece in _stretches(t, values, clock, repair, where, notes)
     ]
 
 
@@ -114,14 +116,12 @@ def _stretches(
             f"{where}: {said}, expected a steady {1.0 / clock.period:.6g} Hz; repair: gaps=longest, fill or split"
         )
     if repair.gaps == "fill":
-        inside = [
-            t[g] + clock.period * np.arange(1, m + 1) for g, m in zip(clock.gaps, clock.missed, strict=True)
-        ]
+        inside = [t[g] + clock.period * np.arange(1, m + 1) for g, m in zip(clock.gaps, clock.missed, strict=True)]
         full = np.sort(np.concatenate([t, *inside]))
         notes.append(f"{said}: filled by straight lines")
         return [(full, np.column_stack([np.interp(full, t, column) for column in values.T]))]
     bounds = [0, *(clock.gaps + 1).tolist(), len(t)]
-    pieces = [(t[a:b], values[a:b]) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b - a >= 2]
+    pieces = [(t[a:b], values[a:b]) for a, b in itertools.pairwise(bounds) if b - a >= 2]
     if repair.gaps == "longest":
         longest = max(pieces, key=lambda piece: len(piece[0]))
         notes.append(f"{said}: the longest stretch kept, {len(longest[0])} of {len(t)} rows")
@@ -138,8 +138,8 @@ def _uniform(t: Array, values: Array, repair: Repair, unit: float, where: str, n
     percent = f"{100 * clock.deviation:.3g} % of the period"
     if repair.jitter is None:
         raise LogError(
-            f"{where}: time stamps are off a uniform {1.0 / clock.period:.6g} Hz grid by up to {percent}, expected at most 5 %; "
-            "repair: jitter=resample or uniform"
+            f"{where}: time stamps are off a uniform {1.0 / clock.period:.6g} Hz grid by up to {percent}, "
+            "expected at most 5 %; repair: jitter=resample or uniform"
         )
     period = float((t[-1] - t[0]) / (len(t) - 1))
     if repair.jitter == "uniform":

@@ -54,7 +54,7 @@ FORMATS: Mapping[str, tuple[str, str]] = {
 
 
 def open_table(path: Path, topic: str | None = None) -> Table:
-    """The table in a file, by its suffix; a folder is a ROS 2 bag. ``topic`` picks one of several in a bag."""
+    """The table in a file, by its suffix; a folder is a ROS 2 bag. ``topic`` picks one of a bag."""
     if path.is_dir():
         suffix = ".bag"
     else:

@@ -73,9 +73,7 @@ def _write_csv(log: LogSource, path: Path) -> None:
     with path.open("wb") as stream:
         for key, value in _metadata(log.info).items():
             stream.write(f"# {key}: {' '.join(value.split())}\n".encode())
-        with arrow_csv.CSVWriter(
-            stream, schema, write_options=arrow_csv.WriteOptions(quoting_style="none")
-        ) as writer:
+        with arrow_csv.CSVWriter(stream, schema, write_options=arrow_csv.WriteOptions(quoting_style="none")) as writer:
             for batch in _batches(log, schema):
                 writer.write_batch(batch)
 
