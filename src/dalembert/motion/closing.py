@@ -87,7 +87,7 @@ class Closer:
 
     def _check_observed(self) -> None:
         model = self.model
-        jacobian = self.sensors @ np.array(model.velocity_kernel()(model.home, np.zeros(model.n_y))["N"][0])
+        jacobian = self.sensors @ model.velocity_maps(model.home)[0][0]
         rank = int(np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, np.abs(jacobian).max(initial=0.0))))
         if rank < model.r:
             names = [*model.robot.motor_names, *(s.name for s in model.robot.sensors)]
@@ -127,7 +127,7 @@ class Closer:
     def _refuse(self, where: str, y: Array, theta: Array) -> None:
         _, c, mismatch = self._step(y, theta)
         left = np.concatenate([c, mismatch]) if len(self.sensors) == self.model.r else c
-        jacobian = np.array(self.model.loops_kernel()(y)["C"][0])
+        jacobian = np.array(self.model.loops_kernel()(y)["C"][0]).reshape(-1, self.model.n_y)
         sigma = np.linalg.svd(np.vstack([jacobian, self.sensors]), compute_uv=False)[-1]
         raise ClosureError(
             f"robot {self.model.robot.name!r}: {where}: the loops do not close at the measured positions "
@@ -233,10 +233,15 @@ class Closer:
             k = int(bad[0])
             self._refuse(unit.format(k, times[k]), y[k], theta[k])
 
+    def rates(self, y: ArrayLike, rate: ArrayLike, acceleration: ArrayLike) -> tuple[Array, Array]:
+        """Yd and ydd (n, n_y) at configurations ``y`` from the rates of the given positions, each (n, n_s)."""
+        yd, ydd = self.model.rates_kernel(self.given)(y, rate, acceleration, self.weight)
+        return yd, ydd
+
     def motion(self, theta: ArrayLike, rate: ArrayLike, acceleration: ArrayLike, t: ArrayLike | None = None) -> Motion:
         """Full state from measured positions and their rates, each (n, n_s)."""
         y = self.positions(theta, t)
-        yd, ydd = self.model.rates_kernel(self.given)(y, rate, acceleration, self.weight)
+        yd, ydd = self.rates(y, rate, acceleration)
         _, c, mismatch = self._newton(y, theta, self.weight)
         return Motion(y, yd, ydd, np.abs(c).max(axis=1, initial=0.0), mismatch)
 

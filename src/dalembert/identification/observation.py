@@ -1,0 +1,257 @@
+"""Logs and a model to rows ``y = W pi``: closed, projected, decimated alike, block by block.
+
+Nothing the size of W of a long log is ever in memory. Each log runs through: positions filtered and differentiated,
+loops closed, W and the projected torque evaluated, both decimated by the same low-pass [Briot15, section 4.1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.errors import EstimationError, choices
+from dalembert.identification.rows import RowBlock
+from dalembert.kernels import Kernel
+from dalembert.logs import LogSource
+from dalembert.model import Model
+from dalembert.motion import Closer
+from dalembert.parameters import inertial_names
+from dalembert.robot import Coordinate, EffortKind
+from dalembert.signals import DecimationFilter, Decimator, SignalPlan, SignalSettings, plan, prepared
+from dalembert.signals import Motion as Signals
+
+__all__ = ["LogRows", "Run"]
+
+Array = NDArray[np.float64]
+
+BLOCK = 8192  # samples evaluated at a time: W of a block stays within tens of megabytes
+KEPT_BYTES = 384 * 2**20  # decimated rows are kept for further passes up to this size, else computed again
+_SWITCHING = (EffortKind.COULOMB, EffortKind.FORCE)  # efforts that jump where a joint turns back
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One log to identify from, with how its signals are treated."""
+
+    source: LogSource
+    plan: SignalPlan
+
+    @property
+    def name(self) -> str:
+        """Name of the log."""
+        return self.source.info.name
+
+
+class LogRows:
+    """The rows of one or several logs in one projection; a :class:`~dalembert.identification.rows.Rows`.
+
+    ``sigma`` (n motors,) is the torque noise the whitened projection weighs motors by. ``payloads`` names the bodies that
+    only the logs with that payload label carry.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        sources: Sequence[LogSource],
+        *,
+        signals: SignalSettings | None = None,
+        projection: str | None = None,
+        sigma: ArrayLike | None = None,
+        payloads: Sequence[str] = (),
+        runs: Sequence[Run] | None = None,
+    ) -> None:
+        self.model = model
+        self.projection = projection or model.default_projection
+        self.runs = tuple(runs or (Run(source, plan(source, signals)) for source in sources))
+        if not self.runs:
+            raise EstimationError("identification: no log given, expected at least one")
+        self.sigma = np.ones(model.n) if sigma is None else np.asarray(sigma, dtype=float)
+        self.payloads = tuple(payloads)
+        self._check()
+        self.parameters = model.parameters
+        self._kernel = model.regressor_kernel(self.projection)
+        self._rows = _row_layout(self._kernel)
+        self.groups = self._group_names()
+        self.dof_share = model.r / model.n if self.projection == "whitened" else 1.0
+        self._touching = self._positions_by_row()
+        self._kept: list[RowBlock] | None = None
+
+    def _check(self) -> None:
+        model = self.model
+        names = (*model.robot.motor_names, *(s.name for s in model.robot.sensors))
+        for run in self.runs:
+            info = run.source.info
+            if info.positions != names:
+                missing = [name for name in names if name not in info.positions]
+                raise EstimationError(
+                    f"log {info.name!r}: no position of {', '.join(missing)}, expected {', '.join(names)}"
+                )
+            if info.payload and info.payload not in self.payloads:
+                raise EstimationError(
+                    f"log {info.name!r}: payload {info.payload!r} is not described; {choices(info.payload, self.payloads)}"
+                )
+
+    def _group_names(self) -> tuple[str, ...]:
+        if self.projection == "platform":
+            return self.model.independent
+        names = self.projection.partition(":")[2]
+        if names:
+            return tuple(name.strip() for name in names.split(","))
+        return self.model.robot.motor_names
+
+    def with_runs(self, sources: Sequence[LogSource], signals: SignalSettings | None = None) -> LogRows:
+        """The same observation of other logs, for instance held-out ones."""
+        return LogRows(
+            self.model, sources, signals=signals, projection=self.projection, sigma=self.sigma, payloads=self.payloads
+        )
+
+    # --- masks ---------------------------------------------------------------------------------------------------
+
+    def _positions_by_row(self) -> tuple[NDArray[np.intp], ...]:
+        """For each row the measured positions whose slow samples spoil it: those of joints with dry friction in it."""
+        robot = self.model.robot
+        sensors = robot.sensor_map() != 0.0
+        column = {name: k for k, name in enumerate(self.parameters)}
+        out = []
+        for columns, _ in self._rows:
+            moving = np.zeros(self.model.n_y, dtype=bool)
+            for effort in robot.efforts:
+                if effort.kind in _SWITCHING and column[effort.parameters[0]] in columns:
+                    terms = effort.on.terms if isinstance(effort.on, Coordinate) else ()
+                    laws = tuple((name, 1.0) for name, _ in effort.force)
+                    moving |= robot.linear_map([terms or laws])[0] != 0.0
+            out.append(np.flatnonzero((sensors & moving).any(axis=1)))
+        return tuple(out)
+
+    # --- rows ----------------------------------------------------------------------------------------------------
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """The rows, log by log and group by group; computed once when they are few enough to keep."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[RowBlock] | None = []
+        size = 0
+        for run in self.runs:
+            for block in self._log_blocks(run):
+                size += block.W.nbytes
+                if kept is not None:
+                    kept.append(block)
+                    if size > KEPT_BYTES:
+                        kept = None
+                yield block
+        self._kept = kept
+
+    def _log_blocks(self, run: Run) -> Iterator[RowBlock]:
+        closing = _Closing(self.model, run)
+        absent = self._absent(run)
+        groups = [
+            _Group(k, columns, entries, run, absent, len(self.parameters))
+            for k, (columns, entries) in enumerate(self._rows)
+        ]
+        torque_columns = [self.model.robot.motor_names.index(name) for name in run.source.info.torques]
+        for signals in prepared(run.source, run.plan, BLOCK):
+            y, yd, ydd = closing(signals)
+            out = self._kernel.compact(y, yd, ydd, self.sigma)
+            gamma = self._projected(out["L"], signals.tau, torque_columns)
+            for group, touching in zip(groups, self._touching, strict=True):
+                weight = signals.usable[:, touching].all(axis=1).astype(float)
+                yield from group.push(out["W"], gamma[group.index], weight)
+        for group in groups:
+            yield from group.finish()
+
+    def _projected(self, left: Array, tau: Array, torques: Sequence[int]) -> Array:
+        """Gamma = L tau, (k, n)."""
+        rows, columns = self._kernel.nonzeros["L"]
+        gamma = np.zeros((len(self.groups), len(tau)))
+        for entry, (row, motor) in enumerate(zip(rows, columns, strict=True)):
+            if motor in torques:
+                gamma[row] += left[entry] * tau[:, torques.index(int(motor))]
+            elif np.abs(left[entry]).max(initial=0.0) > 1e-12:
+                raise EstimationError(
+                    f"projection {self.projection!r}: row {self.groups[row]!r} needs the torque of "
+                    f"{self.model.robot.motor_names[motor]!r}, which is not measured"
+                )
+        return gamma
+
+    def _absent(self, run: Run) -> frozenset[int]:
+        """Columns of the payload bodies this log does not carry."""
+        names = {n for body in self.payloads if body != run.source.info.payload for n in inertial_names(body)}
+        return frozenset(k for k, name in enumerate(self.parameters) if name in names)
+
+
+def _row_layout(kernel: Kernel) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """For each row of W: the columns that are not identically zero, and where they are in the compact output."""
+    rows, columns = kernel.nonzeros["W"]
+    height = kernel.program.output("W").shape[0]
+    return [(np.asarray(columns)[rows == k], np.flatnonzero(rows == k)) for k in range(height)]
+
+
+class _Closing:
+    """Full state of consecutive blocks of one log, each started where the last one ended."""
+
+    def __init__(self, model: Model, run: Run) -> None:
+        noise = run.plan.position_noise
+        weight = 1.0 / noise if len(noise) > model.r and (noise > 0.0).all() else None
+        self.closer = Closer(model, weight)
+        self.last: Array | None = None
+
+    def __call__(self, signals: Signals) -> tuple[Array, Array, Array]:
+        y = self.closer.positions(signals.q, signals.t, self.last)
+        self.last = y[-1].copy()
+        yd, ydd = self.closer.rates(y, signals.qd, signals.qdd)
+        return y, yd, ydd
+
+
+class _Group:
+    """Decimation of one row group's columns and torque, with the share of each kept row that was usable."""
+
+    def __init__(
+        self,
+        index: int,
+        columns: NDArray[np.intp],
+        entries: NDArray[np.intp],
+        run: Run,
+        absent: frozenset[int],
+        width: int,
+    ) -> None:
+        present = np.array([int(c) not in absent for c in columns], dtype=bool)
+        self.index = index
+        self.columns, self.entries = columns[present], entries[present]
+        self.run, self.width = run, width
+        taps = run.plan.decimation
+        size, square = np.abs(taps.taps), taps.taps**2
+        self.signal = Decimator(taps, "entries")
+        self.share = Decimator(DecimationFilter(taps.factor, size / size.sum()), "entries")
+        self.noise = Decimator(DecimationFilter(taps.factor, square / square.sum()), "entries")
+        self.first = 0
+
+    def push(self, compact: Array, gamma: Array, weight: Array) -> Iterator[RowBlock]:
+        """Rows completed by a block of samples."""
+        stacked = np.concatenate([compact[self.entries], gamma[None]])
+        full = bool(weight.all())
+        yield from self._rows(
+            self.signal.push(stacked, None if full else weight),
+            self.share.push(weight[None]),
+            self.noise.push(weight[None] ** 2),
+        )
+
+    def finish(self) -> Iterator[RowBlock]:
+        """Rows whose support reaches beyond the end."""
+        yield from self._rows(self.signal.finish(), self.share.finish(), self.noise.finish())
+
+    def _rows(self, stacked: Array, share: Array, noise: Array) -> Iterator[RowBlock]:
+        count = stacked.shape[1]
+        sample = np.arange(self.first, self.first + count)
+        self.first += count
+        kept = share[0] >= max(self.run.plan.settings.least_share, 1e-6)
+        if not kept.any():
+            return
+        # partial support averages fewer samples: bring every row to the noise of a full one
+        level = np.sqrt(noise[0, kept])
+        rows = np.zeros((int(kept.sum()), self.width), order="F")
+        rows[:, self.columns] = (stacked[:-1, kept] / level).T
+        yield RowBlock(rows, stacked[-1, kept] / level, self.index, sample[kept], self.run.name)
