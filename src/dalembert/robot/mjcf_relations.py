@@ -51,6 +51,7 @@ class Relations:
         self.equality = ET.Element("equality")
         self.actuator = ET.Element("actuator")
         self.tendon_names: list[str] = []
+        self.resisting: dict[tuple[str, Coordinate | Distance], ET.Element] = {}
 
     def write(self, screws: Iterable[tuple[str, str, float]], skip: set[int]) -> None:
         """Everything; ``screws`` are slides held to turns, ``skip`` the efforts already written on joints."""
@@ -169,15 +170,22 @@ class Relations:
         self._on_tendon(effort, attributes, rest)
 
     def _on_tendon(self, effort: Effort, attributes: Mapping[str, float], rest: float) -> None:
-        if isinstance(effort.on, Distance):
-            element = self._straight(effort.name, effort.on.a, effort.on.b)
-        elif isinstance(effort.on, Coordinate):
-            rest -= effort.on.constant
+        """Efforts of one name on one coordinate share a tendon."""
+        on = effort.on
+        if isinstance(on, Coordinate):
+            rest -= on.constant
             sign = -1.0 if rest < 0.0 else 1.0  # MuJoCo takes a negative springlength as not given
-            element = self._fixed(effort.name, tuple((name, sign * ratio) for name, ratio in effort.on.terms))
+            on = Coordinate(tuple((name, sign * ratio) for name, ratio in on.terms))
             rest *= sign
-        else:
+        if on is None:
             return
+        element = self.resisting.get((effort.name, on))
+        if element is None or set(attributes) & set(element.attrib):
+            if isinstance(on, Distance):
+                element = self._straight(effort.name, on.a, on.b)
+            else:
+                element = self._fixed(effort.name, on.terms)
+            self.resisting[effort.name, on] = element
         for name, value in attributes.items():
             element.set(name, number_text(value))
         if "stiffness" in attributes:

@@ -15,12 +15,12 @@ from dalembert.robot.geometry import IDENTITY, Placement, rotation_about, unit
 from dalembert.robot.interchange import matrix_of_quaternion, nominal_inertia, turns_of_matrix, unique_name
 from dalembert.robot.joints import Joint, JointType
 
-__all__ = ["NO_MASS", "MjcfTree", "read_tree"]
+__all__ = ["HOME_TURN", "NO_MASS", "MjcfTree", "read_tree"]
 
 # MuJoCo wants mass on every moving body; the writer gives massless ones less than this [kg].
 NO_MASS = 1e-11
 # A ball joint whose second turn is further from zero at home gets home's orientation into its placement [rad].
-_HOME_TURN = math.radians(20.0)
+HOME_TURN = math.radians(20.0)
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 _SCALAR = {SLIDE: JointType.PRISMATIC, HINGE: JointType.REVOLUTE}
@@ -145,35 +145,34 @@ class _Reader:
         at = int(self.model.jnt_qposadr[j])
         if kind in _SCALAR:
             axis = unit(self.model.jnt_axis[j], where=f"joint {name!r}: axis")
-            reference = float(self.model.qpos0[at])
+            zero = float(self.model.qpos0[at])
             joint = Joint(name, _SCALAR[kind], axis)
             self.tree.home[name] = float(self.qpos[at])
             if kind == HINGE:
-                frame = frame @ Placement.of(rotation=rotation_about(axis, -reference))
+                frame = frame @ Placement.of(rotation=rotation_about(axis, -zero))
             else:
-                frame = frame @ Placement.of(-reference * np.array(axis))
+                frame = frame @ Placement.of(-zero * np.array(axis))
         elif kind == BALL:
             joint = Joint(name, JointType.SPHERICAL)
-            frame = frame @ Placement.of(rotation=self._turns(joint, self.qpos[at : at + 4]))
-        else:
+            frame = frame @ self._turns(joint, self.qpos[at : at + 4], [IDENTITY])
+        else:  # placed in the world, whatever its body's pose
             joint = Joint(name, JointType.FREE)
-            rotation = self._turns(joint, self.qpos[at + 3 : at + 7])
-            frame = Placement.of(rotation=rotation)  # MuJoCo's free joint is placed in the world
-            position = rotation.T @ self.qpos[at : at + 3]
+            reference = Placement.of(rotation=matrix_of_quaternion(self.model.qpos0[at + 3 : at + 7]))
+            frame = self._turns(joint, self.qpos[at + 3 : at + 7], [IDENTITY, reference])
+            position = frame.R.T @ self.qpos[at : at + 3]
             self.tree.home.update(zip(joint.coordinates[:3], position.tolist(), strict=True))
         self.tree.joints.append(joint)
         return joint, frame
 
-    def _turns(self, joint: Joint, quaternion: ArrayLike) -> NDArray[np.float64]:
-        """Home turns of a ball or free joint; returns the rotation that goes into the placement."""
-        rotation = matrix_of_quaternion(quaternion)
-        turns = turns_of_matrix(rotation)
-        if abs(turns[1]) > _HOME_TURN:
-            turns = (0.0, 0.0, 0.0)
-        else:
-            rotation = np.eye(3)
+    def _turns(self, joint: Joint, quaternion: ArrayLike, frames: list[Placement]) -> Placement:
+        """The first frame from which home is near, else home's own; sets the turns of home from there."""
+        home = matrix_of_quaternion(quaternion)
+        for frame in (*frames, Placement.of(rotation=home)):
+            turns = turns_of_matrix(frame.R.T @ home)
+            if abs(turns[1]) <= HOME_TURN:
+                break
         self.tree.home.update(zip(joint.coordinates[-3:], turns, strict=True))
-        return rotation
+        return frame
 
 
 def _names(wanted: list[str], kind: str, first: str | None) -> list[str]:

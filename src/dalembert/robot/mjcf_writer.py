@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.errors import ExportError
-from dalembert.parameters import inertia_tensor, is_physical
 from dalembert.robot.description import BASE, Anchor, Body, Coupling, Distance, Effort, EffortKind, Robot
 from dalembert.robot.geometry import IDENTITY, Placement, rotation_about
 from dalembert.robot.interchange import (
@@ -18,17 +18,21 @@ from dalembert.robot.interchange import (
     number_text,
     quaternion_of_matrix,
     spring_values,
+    turns_of_matrix,
     unique_name,
     write_atomically,
 )
 from dalembert.robot.joints import Joint, JointType, Step
 from dalembert.robot.mjcf_forces import ball_armature, ball_damping
 from dalembert.robot.mjcf_relations import Relations
+from dalembert.robot.mjcf_tree import HOME_TURN
 
 __all__ = ["write_mjcf"]
 
 _TINY = "1e-12"  # kg: what MuJoCo wants on a massless body; the reader takes it as none
 _TINY_INERTIA = "1e-14 1e-14 1e-14"
+_SMALLEST = 1e-15  # kg m^2, MuJoCo's mjMINVAL
+_ROUNDING = 1e-9  # relative, of values printed with nine digits or more
 _WHOLE = {JointType.SPHERICAL: "ball", JointType.FREE: "free"}
 
 
@@ -75,12 +79,18 @@ class _Mjcf:
         for effort in robot.efforts:
             if effort.on is not None and not isinstance(effort.on, Distance):
                 used |= {name for name, _ in effort.on.terms}
-        whole = set()
-        for body in robot.bodies:
-            in_world = body.parent == BASE and body.placement == IDENTITY
-            if body.joint.type is JointType.SPHERICAL or (body.joint.type is JointType.FREE and in_world):
-                whole |= {body.joint.name} if not used & set(body.joint.coordinates) else set()
-        return whole
+        candidates = [b for b in robot.bodies if b.joint.type in _WHOLE and not used & set(b.joint.coordinates)]
+        return {body.joint.name for body in candidates if self._reads_back(body)}
+
+    def _reads_back(self, body: Body) -> bool:
+        """True where the reader gives a whole joint the same coordinates: it keeps home away from 90 degrees."""
+        turns = _rotation(body.joint, self.robot.home)
+        if abs(turns_of_matrix(turns)[1]) > HOME_TURN:
+            return False
+        if body.joint.type is JointType.SPHERICAL or body.placement == IDENTITY:
+            return body.joint.type is JointType.SPHERICAL or body.parent == BASE
+        tilted = abs(turns_of_matrix(body.placement.R @ turns)[1]) > HOME_TURN
+        return body.parent == BASE and tilted and body.placement.position == IDENTITY.position
 
     # bodies
 
@@ -114,22 +124,20 @@ class _Mjcf:
         if inertia is None:
             ET.SubElement(element, "inertial", pos="0 0 0", mass=_TINY, diaginertia=_TINY_INERTIA)
             return
-        if not inertia.mass > 0.0 or not is_physical(inertia.parameters()):
+        moments, axes = _principal(inertia.tensor)
+        if not inertia.mass > 0.0 or moments[0] <= _SMALLEST or moments[0] + moments[1] < moments[2]:
             raise ExportError(
-                f"body {body.name!r}: its nominal inertia is not that of any body, which MuJoCo refuses; "
-                "expected physically consistent values"
+                f"body {body.name!r}: mass {inertia.mass:g} kg and principal moments of inertia "
+                f"{', '.join(f'{m:.3g}' for m in moments)} kg m^2 are those of no body, which MuJoCo refuses; "
+                "expected physically consistent nominal values"
             )
-        xx, xy, xz, yy, yz, zz = inertia.tensor
-        spread = np.linalg.eigvalsh(inertia_tensor(inertia.tensor + (0.0,) * 4))
-        if spread[0] <= 1e-15:  # MuJoCo's smallest
-            raise ExportError(f"body {body.name!r}: its nominal inertia is singular, which MuJoCo refuses")
-        full = number_text(xx, yy, zz, xy, xz, yz)
         ET.SubElement(
             element,
             "inertial",
             pos=number_text(*inertia.com),
+            quat=number_text(*quaternion_of_matrix(axes)),
             mass=number_text(inertia.mass),
-            fullinertia=full,
+            diaginertia=number_text(*moments),
         )
 
     def _site(self, anchor: Anchor, name: str) -> str:
@@ -182,7 +190,7 @@ class _Mjcf:
 
     def _home(self) -> None:
         """The keyframe ``home``; joints in the order MuJoCo counts them, depth first."""
-        by_name: dict[str, Joint] = {b.joint.name: b.joint for b in self.robot.bodies if b.joint.name in self.whole}
+        by_name = {body.joint.name: body for body in self.robot.bodies if body.joint.name in self.whole}
         screws = {name: (turn, pitch) for name, turn, pitch in self.screws}
         home = self.robot.home
         qpos: list[float] = []
@@ -207,13 +215,31 @@ _ATTRIBUTES = {
 }
 
 
-def _whole_position(joint: Joint, home: Mapping[str, float]) -> list[float]:
-    """Position (qpos) of a ball or free joint at home."""
-    values = [home.get(name, 0.0) for name in joint.coordinates]
-    rotation = np.eye(3)
-    for axis, angle in zip(np.eye(3), values[-3:], strict=True):
-        rotation = rotation @ rotation_about(axis, angle)
-    return [*values[:-3], *quaternion_of_matrix(rotation).tolist()]
+def _principal(tensor: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Principal moments, ascending, and axes; the third of a flat body made exactly the sum of the others."""
+    xx, xy, xz, yy, yz, zz = tensor
+    moments, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    flat = moments[0] + moments[1]
+    if flat < moments[2] <= flat * (1.0 + _ROUNDING):
+        moments[2] = flat
+    return moments, axes if np.linalg.det(axes) > 0.0 else -axes
+
+
+def _rotation(joint: Joint, home: Mapping[str, float]) -> NDArray[np.float64]:
+    """Turns of a ball or free joint at home, as a rotation."""
+    rotation: NDArray[np.float64] = np.eye(3)
+    for axis, name in zip(np.eye(3), joint.coordinates[-3:], strict=True):
+        rotation = rotation @ rotation_about(axis, home.get(name, 0.0))
+    return rotation
+
+
+def _whole_position(body: Body, home: Mapping[str, float]) -> list[float]:
+    """Position (qpos) of a ball or free joint at home; a free one's in the world."""
+    rotation = _rotation(body.joint, home)
+    if body.joint.type is JointType.SPHERICAL:
+        return [float(value) for value in quaternion_of_matrix(rotation)]
+    position = body.placement.R @ [home.get(name, 0.0) for name in body.joint.coordinates[:3]]
+    return [*position.tolist(), *quaternion_of_matrix(body.placement.R @ rotation).tolist()]
 
 
 def _place(element: ET.Element, placement: Placement) -> None:
