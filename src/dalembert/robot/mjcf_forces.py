@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dalembert.errors import RobotError
 from dalembert.robot.description import Coordinate, Distance, Effort, EffortKind, Motor, Terms
 from dalembert.robot.expression import Expression, parse
 from dalembert.robot.interchange import unique_name
@@ -63,7 +62,8 @@ def _transmission(mujoco: Any, tree: MjcfTree, i: int, name: str) -> tuple[Terms
 class _Efforts:
     """Efforts and their nominal values, names made unique kind by kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: MjcfTree) -> None:
+        self.tree = tree
         self.efforts: list[Effort] = []
         self.values: dict[str, float] = {}
 
@@ -81,7 +81,7 @@ class _Efforts:
         if value == 0.0:
             return
         if value < 0.0 and kind is not EffortKind.SPRING:
-            raise RobotError(f"{kind} effort {name!r}: found {value:g}, expected a number >= 0")
+            raise self.tree.error(f"{kind} effort {name!r}: found {value:g}, expected a number >= 0")
         name = unique_name(name, [e.name for e in self.efforts if e.kind is kind])
         effort = Effort(name, kind, on, rest=rest, force=force)
         self.efforts.append(effort)
@@ -90,7 +90,7 @@ class _Efforts:
 
 def read_efforts(mujoco: Any, tree: MjcfTree, motors: list[Motor]) -> tuple[list[Effort], dict[str, float]]:
     """Armature, damping, frictionloss and springs of joints, tendons and actuators, with their values."""
-    out = _Efforts()
+    out = _Efforts(tree)
     off = _disabled(mujoco, tree)
     for j, joint in enumerate(tree.joints):
         if tree.is_scalar(j):

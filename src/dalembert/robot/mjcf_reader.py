@@ -39,11 +39,12 @@ def read_mjcf(path: str | Path) -> Robot:
         warnings.warn(f"{file}: {message}", stacklevel=2)
     motors = read_motors(mujoco, tree)
     efforts, values = read_efforts(mujoco, tree, motors)
+    loops = read_loops(mujoco, tree)
     try:
         return Robot(
             name=_model_name(model, file),
             bodies=tuple(tree.bodies),
-            loops=tuple(read_loops(mujoco, tree)),
+            loops=tuple(loops),
             motors=tuple(motors),
             efforts=tuple(efforts),
             gravity=_gravity(mujoco, model),

@@ -83,16 +83,18 @@ class _Urdf:
     def robot(self) -> Robot:
         bodies, nominal = self._bodies()
         efforts, effort_values = self._efforts()
+        loops, motors, limits = self._mimics(), self._motors(), self._limits()
+        file = Path(self.root.file)
         try:
             return Robot(
-                name=self.root.attributes.get("name", "").strip() or Path(self.root.file).stem,
+                name=self.root.attributes.get("name", "").strip() or file.stem,
                 bodies=tuple(bodies),
-                loops=tuple(self._mimics()),
-                motors=tuple(self._motors()),
+                loops=tuple(loops),
+                motors=tuple(motors),
                 efforts=tuple(efforts),
-                limits=self._limits(),
+                limits=limits,
                 nominal={**nominal, **effort_values},
-                source=Path(self.root.file).name,
+                source=file.name,
             )
         except RobotError as error:
             raise RobotError(f"{self.root.file}: {error}") from None
