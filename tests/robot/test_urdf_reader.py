@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from pathlib import Path
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -17,6 +20,7 @@ from dalembert.robot.urdf_reader import read_urdf
 
 ZOO = MODELS / "zoo.urdf"
 SAME = 1e-12
+_PIECES = st.sampled_from(["", '"', "<", "/>", "1e999", "-", "nan", "0", "&#10;", "e308", " ", "link", "\x01", "é"])
 
 
 class Pinocchio:
@@ -263,6 +267,11 @@ BROKEN = {
         "end": '<link name="x"><inertial><mass value="-3"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
         '<joint name="c" type="fixed"><parent link="two"/><child link="x"/></joint>'
     },
+    r": robot 'arm': nominal: XX_x: found inf, expected a finite number": {
+        "end": '<link name="x"><inertial><origin xyz="0 9e9 0"/><mass value="1e308"/>'
+        '<inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+        '<joint name="c" type="fixed"><parent link="two"/><child link="x"/></joint>'
+    },
     r":8: <inertial>: no <inertia> inside": {
         "end": '<link name="x"><inertial><mass value="3"/></inertial></link>'
         '<joint name="c" type="fixed"><parent link="two"/><child link="x"/></joint>'
@@ -312,3 +321,21 @@ def test_mimics_may_not_go_round(tmp_path: Path) -> None:
     )
     with pytest.raises(RobotError, match=r"joint 'b' mimics itself"):
         read_urdf(_arm(tmp_path, more=MIMIC.format("c"), end=end))
+
+
+@hypothesis.given(cuts=st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 6), _PIECES), min_size=1, max_size=3))
+def test_damaged_files_give_a_robot_or_one_line(cuts: list[tuple[float, int, str]]) -> None:
+    text = ZOO.read_text()
+    for at, length, piece in cuts:
+        start = int(at * len(text))
+        text = text[:start] + piece + text[start + length :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "damaged.urdf"
+        path.write_text(text)
+        message = "damaged.urdf"
+        try:
+            read_urdf(path)
+        except RobotError as error:
+            message = str(error)
+    assert "\n" not in message
+    assert "damaged.urdf" in message

@@ -45,7 +45,8 @@ def read_loops(mujoco: Any, tree: MjcfTree) -> list[Loop | Coupling]:
 def _ends(mujoco: Any, tree: MjcfTree, i: int, name: str) -> tuple[Anchor, Anchor] | None:
     """Both sites of a constraint between sites; None for one between bodies."""
     model = tree.model
-    if int(model.eq_objtype[i]) != int(mujoco.mjtObj.mjOBJ_SITE):
+    kinds = getattr(model, "eq_objtype", None)  # MuJoCo before 3.2 knows no constraints between sites
+    if kinds is None or int(kinds[i]) != int(mujoco.mjtObj.mjOBJ_SITE):
         return None
     return tree.site(int(model.eq_obj1id[i])), tree.site(int(model.eq_obj2id[i]))
 

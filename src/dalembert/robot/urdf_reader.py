@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,19 +20,14 @@ from dalembert.robot.description import (
     Robot,
 )
 from dalembert.robot.geometry import Placement, Vector, rpy_rotation, unit
-from dalembert.robot.interchange import UNBOUNDED, nominal_inertia, unique_name
+from dalembert.robot.interchange import UNBOUNDED, nominal_inertia
 from dalembert.robot.joints import Joint, JointType
 from dalembert.robot.urdf_side import read_side, side_path
+from dalembert.robot.urdf_tree import ONE_AXIS, UrdfJoint, UrdfTree
 from dalembert.robot.xml_tree import Element, read_xml
 
 __all__ = ["read_urdf"]
 
-_ONE_AXIS = {
-    "revolute": JointType.REVOLUTE,
-    "continuous": JointType.REVOLUTE,
-    "prismatic": JointType.PRISMATIC,
-}
-_TYPES = (*_ONE_AXIS, "fixed", "planar", "floating")
 _ZERO: Vector = (0.0, 0.0, 0.0)
 
 
@@ -53,32 +47,14 @@ def read_urdf(path: str | Path, side: str | Path | None = None, *, floating: boo
     return read_side(robot, beside if side is None else Path(side))
 
 
-@dataclass(frozen=True, slots=True)
-class _Joint:
-    """A ``<joint>`` with what the tree needs of it."""
-
-    element: Element
-    name: str
-    type: str
-    parent: str
-    child: str
-    axis: Vector
-
-    @property
-    def one_axis(self) -> bool:
-        return self.type in _ONE_AXIS
-
-
 class _Urdf:
     """One file on its way to a robot."""
 
     def __init__(self, root: Element, floating: bool) -> None:
         self.root, self.floating = root, floating
-        self.links = self._links()
-        self.joints = self._joints()
-        self.base = self._find_root()
-        self.order = self._order()
-        self.names = self._names()
+        tree = UrdfTree(root, floating)
+        self.links, self.joints, self.base = tree.links, tree.joints, tree.base
+        self.order, self.names = tree.order, tree.names
 
     def robot(self) -> Robot:
         bodies, nominal = self._bodies()
@@ -98,92 +74,6 @@ class _Urdf:
             )
         except RobotError as error:
             raise RobotError(f"{self.root.file}: {error}") from None
-
-    # the tree
-
-    def _links(self) -> dict[str, Element]:
-        links: dict[str, Element] = {}
-        for child in self.root.children:
-            if ":" in child.tag:
-                raise child.error("an unexpanded macro; expand it first: xacro robot.urdf.xacro > robot.urdf")
-            if child.tag == "link":
-                name = child.attribute("name")
-                if name in links:
-                    raise child.error(f"the link name {name!r} is used twice; names must differ")
-                links[name] = child
-        if not links:
-            raise self.root.error("no <link>, expected at least two")
-        return links
-
-    def _joints(self) -> dict[str, _Joint]:
-        joints: dict[str, _Joint] = {}
-        parents: dict[str, str] = {}
-        for element in self.root.all("joint"):
-            joint = self._joint(element)
-            if joint.name in joints:
-                raise element.error(f"the joint name {joint.name!r} is used twice; names must differ")
-            if joint.child in parents:
-                raise element.error(
-                    f"link {joint.child!r} has two parents, {parents[joint.child]!r} and {joint.parent!r}; "
-                    "URDF is a tree: close loops in the side YAML"
-                )
-            parents[joint.child] = joint.parent
-            joints[joint.name] = joint
-        return joints
-
-    def _joint(self, element: Element) -> _Joint:
-        name, kind = element.attribute("name"), element.attribute("type")
-        if kind not in _TYPES:
-            raise element.error(f"joint {name!r}: type {kind!r}; {choices(kind, _TYPES)}")
-        ends = []
-        for tag in ("parent", "child"):
-            end = element.need(tag)
-            link = end.attribute("link")
-            if link not in self.links:
-                raise end.error(f"joint {name!r}: no link {link!r}; {choices(link, self.links)}")
-            ends.append(link)
-        if ends[0] == ends[1]:
-            raise element.error(f"joint {name!r}: link {ends[0]!r} is its own parent")
-        axis = element.first("axis")
-        direction = axis.vector("xyz", (1.0, 0.0, 0.0)) if axis else (1.0, 0.0, 0.0)
-        if axis is not None and max(map(abs, direction)) == 0.0:
-            raise axis.error(f"joint {name!r}: the axis is zero, expected a direction")
-        return _Joint(element, name, kind, ends[0], ends[1], unit(direction))
-
-    def _find_root(self) -> str:
-        children = {joint.child for joint in self.joints.values()}
-        roots = [name for name in self.links if name not in children]
-        if not roots:
-            raise self.root.error("every link is a child: the joints form a cycle, expected one root link")
-        if len(roots) > 1:
-            raise self.links[roots[1]].error(f"{len(roots)} root links ({', '.join(roots)}), expected one")
-        return roots[0]
-
-    def _order(self) -> list[_Joint]:
-        """Joints parents first, depth first, in the order of the file."""
-        below: dict[str, list[_Joint]] = {}
-        for joint in self.joints.values():
-            below.setdefault(joint.parent, []).append(joint)
-        order: list[_Joint] = []
-        stack = below.get(self.base, [])[::-1]
-        while stack:
-            order.append(stack.pop())
-            stack.extend(below.get(order[-1].child, [])[::-1])
-        if len(order) < len(self.joints):
-            lost = next(j for j in self.joints.values() if j not in order)
-            raise lost.element.error(
-                f"joint {lost.name!r} is not reached from the root {self.base!r}: it is in a cycle"
-            )
-        return order
-
-    def _names(self) -> dict[str, str]:
-        """Link name -> body name."""
-        names = {name: name for name in self.links}
-        if BASE in names:
-            names[BASE] = unique_name(BASE, self.links)
-        if not self.floating:
-            names[self.base] = BASE
-        return names
 
     # bodies
 
@@ -218,12 +108,12 @@ class _Urdf:
         frame = _origin(inertial)
         return nominal_inertia(self.names[link], mass, frame.p, frame.R @ tensor @ frame.R.T)
 
-    def _chain(self, joint: _Joint, *, massless: bool) -> list[Body]:
+    def _chain(self, joint: UrdfJoint, *, massless: bool) -> list[Body]:
         """The body of a joint's child; three where a planar joint's normal is not z."""
         name, parent = self.names[joint.child], self.names[joint.parent]
         placement = _origin(joint.element)
         if joint.one_axis:
-            kind = Joint(joint.name, _ONE_AXIS[joint.type], joint.axis)
+            kind = Joint(joint.name, ONE_AXIS[joint.type], joint.axis)
         elif joint.type == "planar" and joint.axis != (0.0, 0.0, 1.0):
             return self._tilted_plane(joint, placement, massless=massless)
         else:
@@ -231,7 +121,7 @@ class _Urdf:
             kind = Joint(joint.name, types[joint.type])
         return [Body(name, parent, kind, placement, massless)]
 
-    def _tilted_plane(self, joint: _Joint, placement: Placement, *, massless: bool) -> list[Body]:
+    def _tilted_plane(self, joint: UrdfJoint, placement: Placement, *, massless: bool) -> list[Body]:
         normal = np.array(joint.axis)
         first = np.roll(normal, 1) if np.count_nonzero(normal) == 1 else np.cross(normal, np.eye(3)[0])
         axes = (unit(first), unit(np.cross(normal, first)), joint.axis)
@@ -257,7 +147,7 @@ class _Urdf:
             source = mimic.attribute("joint")
             moving = [j.name for j in self.order if j.one_axis and j is not joint]
             if not joint.one_axis:
-                raise mimic.error(f"joint {joint.name!r} is {joint.type}, expected one of {', '.join(_ONE_AXIS)}")
+                raise mimic.error(f"joint {joint.name!r} is {joint.type}, expected one of {', '.join(ONE_AXIS)}")
             if source not in moving:
                 raise mimic.error(f"joint {joint.name!r} mimics no joint {source!r}; {choices(source, moving)}")
             ratio, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
@@ -310,7 +200,7 @@ class _Urdf:
                 limits[joint.name] = limit
         return limits
 
-    def _bound(self, joint: _Joint, name: str) -> float:
+    def _bound(self, joint: UrdfJoint, name: str) -> float:
         """A positive bound of ``<limit>``; absent or 0: none."""
         element = joint.element.first("limit")
         value = element.number(name, 0.0) if element else 0.0

@@ -45,10 +45,12 @@ class Element:
         return child
 
     def attribute(self, name: str) -> str:
-        """An attribute that must be there and not be empty."""
+        """An attribute that must be there, not be empty, and fit on one line."""
         value = self.attributes.get(name, "").strip()
         if not value:
             raise self.error(f"no attribute {name!r}, found {', '.join(self.attributes) or 'none'}")
+        if not value.isprintable():
+            raise self.error(f"attribute {name!r}: found {value!r}, expected printable characters")
         return value
 
     def numbers(self, name: str, count: int) -> tuple[float, ...]:
