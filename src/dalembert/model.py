@@ -285,10 +285,16 @@ class Model:
 
     # --- evaluated -----------------------------------------------------------------------------------------------
 
+    def velocity_maps(self, y: ArrayLike) -> tuple[Array, Array]:
+        """``N`` (n, n_y, r) and ``J`` (n, n_motors, r), also when there is one mobility (a kernel drops that axis)."""
+        y = np.atleast_2d(np.asarray(y, dtype=float))
+        out = self.velocity_kernel()(y, np.zeros(self.n_y))
+        return out["N"].reshape(len(y), self.n_y, self.r), out["J"].reshape(len(y), self.n, self.r)
+
     def regressor(self, y: ArrayLike, yd: ArrayLike, ydd: ArrayLike, projection: str | None = None) -> Array:
         """W (n, k, p) of a projection, sigma = 1."""
         w: Array = self.regressor_kernel(projection)(y, yd, ydd, np.ones(self.n))["W"]
-        return w
+        return w if w.ndim == 3 else w[:, :, None]
 
     def inverse_dynamics(self, y: ArrayLike, yd: ArrayLike, ydd: ArrayLike, pi: Parameters = "nominal") -> Array:
         """Motor torques (n, n_motors): of minimum norm where the robot is over-actuated."""
@@ -303,7 +309,7 @@ class Model:
     def mass_matrix(self, y: ArrayLike, pi: Parameters = "nominal") -> Array:
         """M_v (n, r, r)."""
         m: Array = self.mass_kernel()(y, self.vector(pi))["M"]
-        return m
+        return m.reshape(-1, self.r, self.r)
 
 
 def build_model(robot: Robot, *, independent: Sequence[str] = (), backend: Backend = "auto", threads: int = 1) -> Model:

@@ -370,7 +370,8 @@ def engine_constraints(engine: Engine) -> list[pin.RigidConstraintModel]:
             kind, engine.model, ja, pa * se3(loop.a.placement), jb, pb * se3(loop.b.placement),
             pin.ReferenceFrame.LOCAL,
         )  # fmt: skip
-        constraint.corrector.Kp[:] = 0.0
-        constraint.corrector.Kd[:] = 0.0
+        gains = constraint.m_baumgarte_parameters
+        assert not np.any(gains.Kp)
+        assert not np.any(gains.Kd)
         out.append(constraint)
     return out

@@ -14,6 +14,7 @@ from dalembert.robot import (
     Anchor,
     Body,
     Coordinate,
+    Coupling,
     Effort,
     EffortKind,
     Joint,
@@ -313,11 +314,149 @@ def delta(forearm: str = "rod") -> Robot:
 IDENTITY_ = Placement()
 
 
+# --- one loop of each kind, in space ---------------------------------------------------------------------------------
+
+# what joint a loop kind stands for, and how many one-axis joints leave two mobilities to the chain it closes
+STANDS_FOR = {
+    LoopKind.POINT: (JointType.SPHERICAL, 5),
+    LoopKind.AXIS: (JointType.REVOLUTE, 7),
+    LoopKind.SLIDE: (JointType.PRISMATIC, 7),
+    LoopKind.CYLINDER: (JointType.CYLINDRICAL, 6),
+    LoopKind.WELD: (JointType.FIXED, 8),
+    LoopKind.ROD: (JointType.SPHERICAL, 3),
+}
+ROD_LENGTH = 0.35
+
+
+def single_loop(kind: LoopKind, seed: int = 0, *, explicit: bool = False) -> Robot:
+    """A chain of generic one-axis joints closed on the base by one loop; two mobilities, over-actuated by one.
+
+    ``explicit`` models the closing joint as a tree joint of a massless body that is welded to the base; for a rod
+    the massless body is the rod itself, on a universal joint at the chain and a ball at the base.
+    """
+    rng = np.random.default_rng([seed, list(LoopKind).index(kind)])
+    joint, n = STANDS_FOR[kind]
+    bodies: list[Body] = []
+    tip = np.eye(4)
+    for k in range(n):
+        parent = bodies[-1].name if bodies else BASE
+        placement = random_placement(rng, 0.3)
+        kinds = (JointType.REVOLUTE, JointType.REVOLUTE, JointType.PRISMATIC, JointType.HELICAL)
+        step = random_joint(rng, f"j{k}", kinds[int(rng.integers(4))], True)
+        bodies.append(Body(f"b{k}", parent, step, placement))
+        here = np.eye(4)
+        here[:3, :3], here[:3, 3] = placement.R, placement.p
+        tip = tip @ here
+    local = random_placement(rng, 0.3)
+    end = Placement.of(tip[:3, 3], tip[:3, :3]) @ local  # the chain's end at zero: home is closed there
+    mine, base = Anchor(bodies[-1].name, local), Anchor(BASE, end)
+    if kind is LoopKind.ROD:
+        far = Anchor(BASE, end @ at(ROD_LENGTH))
+        if explicit:
+            rod = Body("rod", mine.body, Joint("ball", JointType.UNIVERSAL, Y, Z), local, massless=True)
+            bodies.append(rod)
+            loop = Loop("L", LoopKind.POINT, Anchor("rod", at(ROD_LENGTH)), far)
+        else:
+            loop = Loop("L", kind, mine, far, ROD_LENGTH)
+    elif explicit and kind is LoopKind.WELD:  # cut in the middle of the chain instead
+        return _cut_elsewhere(bodies, local, end, rng)
+    elif explicit:
+        bodies.append(Body("pin", mine.body, Joint("close", joint, Z), local, massless=True))
+        loop = Loop("L", LoopKind.WELD, Anchor("pin"), base)
+    else:
+        loop = Loop("L", kind, mine, base)
+    motors = tuple(Motor(f"m{k}", ((f"j{k}", 1.0),)) for k in range(3))
+    return Robot(f"single-{kind}", tuple(bodies), (loop,), motors, gravity=(2.0, -3.0, -8.0), independent=("j0", "j1"))
+
+
+def _cut_elsewhere(bodies: list[Body], local: Placement, end: Placement, rng: np.random.Generator) -> Robot:
+    """The welded chain split at its joint 5: both halves hang on the base, and bodies 5 and up are held from behind.
+
+    Joint 5's two sides become the loop (its kind follows the joint), so its coordinate leaves the tree.
+    """
+    kind = {JointType.REVOLUTE: LoopKind.AXIS, JointType.PRISMATIC: LoopKind.SLIDE}
+    cut = next(k for k in (5, 6, 4, 3) if bodies[k].joint.type in kind)
+    to_z = _aim_axis(np.array(bodies[cut].joint.axis))
+    loop = Loop(
+        "L", kind[bodies[cut].joint.type], Anchor(bodies[cut - 1].name, bodies[cut].placement @ to_z),
+        Anchor(bodies[cut].name, to_z),
+    )  # fmt: skip
+    behind: list[Body] = []
+    # body n-1 is rigidly at end @ local^-1 in the base; each one before it hangs on the next by the inverse joint
+    parent, placement = BASE, end @ local.inverse()
+    for body in reversed(bodies[cut:]):
+        j = body.joint
+        if parent == BASE:
+            behind.append(Body(body.name, BASE, Joint(f"w{body.name}"), placement))
+        else:
+            behind.append(Body(body.name, parent, Joint(f"w{body.name}"), placement))
+        if body is not bodies[cut]:
+            # the joint's far side: a massless body that moves against the joint's own axis
+            back = Joint(j.name, j.type, tuple(-np.array(j.axis)), pitch=j.pitch)
+            behind.append(Body(f"{body.name}'", body.name, back, IDENTITY_, massless=True))
+            parent, placement = f"{body.name}'", body.placement.inverse()
+    motors = tuple(Motor(f"m{k}", ((f"j{k}", 1.0),)) for k in range(3))
+    return Robot(
+        "single-weld-cut", (*bodies[:cut], *behind), (loop,), motors, gravity=(2.0, -3.0, -8.0),
+        independent=("j0", "j1"),
+    )  # fmt: skip
+
+
+def _aim_axis(axis: Array) -> Placement:
+    other = np.eye(3)[int(np.abs(axis).argmin())]
+    x = np.cross(other, axis)
+    x /= np.linalg.norm(x)
+    return Placement.of((0, 0, 0), np.stack([x, np.cross(axis, x), axis], axis=1))
+
+
+def parallelogram(closing: str = "coupling") -> Robot:
+    """Crank, coupler and an equal rocker: by couplings, or by a point loop of a planar chain."""
+    bodies = (
+        Body("crank", BASE, revolute("q1")),
+        Body("coupler", "crank", revolute("q2"), at(0.3)),
+        Body("rocker", BASE, revolute("q3"), at(0.5)),
+    )
+    loops: tuple[Loop | Coupling, ...]
+    if closing == "coupling":
+        loops = (Coupling("c2", "q2", (("q1", -1.0),), 0.0), Coupling("c3", "q3", (("q1", 1.0),)))
+    else:
+        loops = (Loop("B", LoopKind.POINT, Anchor("coupler", at(0.5)), Anchor("rocker", at(0.3))),)
+    return Robot(
+        "parallelogram", bodies, loops, (Motor("m", (("q1", 1.0),)),), gravity=(0, -9.81, 0),
+        independent=("q1",), home={"q1": 0.9, "q2": -0.9, "q3": 0.9},
+    )  # fmt: skip
+
+
+def ball_rod(joint: str = "spherical") -> Robot:
+    """Crank and rocker about skew axes joined by a rod with mass between two balls (RSSR).
+
+    The rod hangs on a tree ball joint, on a universal joint that cannot spin, or free between two point loops.
+    """
+    bodies = [Body("crank", BASE, revolute("q1")), Body("rocker", BASE, revolute("q2", X), at(0.5, 0.1, 0.3))]
+    kinds = {
+        "spherical": JointType.SPHERICAL, "universal": JointType.UNIVERSAL, "free": JointType.FREE
+    }  # fmt: skip
+    length = 0.6
+    rod = Joint("rod", kinds[joint], Y, Z)
+    far = Loop("far", LoopKind.POINT, Anchor("rod", at(length)), Anchor("rocker", at(0, 0, 0.3)))
+    near = Loop("near", LoopKind.POINT, Anchor("crank", at(0.25)), Anchor("rod"))
+    home = {"q1": 0.4, "q2": 0.3}
+    if joint == "free":
+        bodies.append(Body("rod", BASE, rod))
+        home |= {"rod.x": 0.23, "rod.y": 0.1, "rod.ry": -0.8}
+    else:
+        bodies.append(Body("rod", "crank", rod, at(0.25)))
+        home |= {"rod.ry": -0.8} if joint == "spherical" else {"rod.first": -0.8}
+    loops = (near, far) if joint == "free" else (far,)
+    return Robot(f"rssr-{joint}", tuple(bodies), loops, (Motor("m", (("q1", 1.0),)),), home=home, independent=("q1",))
+
+
 def loop_robots() -> dict[str, Robot]:
     """Every closed-loop test robot, by name."""
     robots = [
         four_bar("axis"), four_bar("cylinder"), four_bar("weld"), five_bar(), redundant_planar(), redundant_3prrr(),
-        stewart("point"), stewart("spherical"), stewart("hanging"), delta("rod"), delta("body"),
+        stewart("point"), stewart("spherical"), stewart("hanging"), delta("rod"), delta("body"), parallelogram(),
+        *(single_loop(kind) for kind in LoopKind),
     ]  # fmt: skip
     return {robot.name: robot for robot in robots}
 

@@ -38,12 +38,11 @@ def random_configurations(model: Model, n: int, rng: np.random.Generator) -> Arr
     if not model.dynamics.assembly.rows:
         angle = np.array([step.is_angle for body in model.robot.bodies for step in body.joint.steps])
         return model.home + np.where(angle, np.pi, 1.0) * rng.uniform(-1.0, 1.0, (n, model.n_y))
-    velocity, correct = model.velocity_kernel(), model.correction_kernel()
-    still = np.zeros(model.n_y)
+    correct = model.correction_kernel()
     y = np.tile(model.home, (n, 1))
-    limit = _MAX_GROWTH * max(1.0, float(np.abs(velocity(model.home, still)["N"]).max()))
+    limit = _MAX_GROWTH * max(1.0, float(np.abs(model.velocity_maps(model.home)[0]).max()))
     for _ in range(_WALK_STEPS):
-        maps = velocity(y, still)["N"]
+        maps = model.velocity_maps(y)[0]
         stride = np.einsum("nij,nj->ni", maps, rng.standard_normal((n, model.r)))
         stride *= _STRIDE * rng.uniform(0.2, 1.0, (n, 1)) / np.abs(stride).max(axis=1, keepdims=True)
         trial = y + stride
@@ -52,7 +51,7 @@ def random_configurations(model: Model, n: int, rng: np.random.Generator) -> Arr
         closed = np.abs(correct(trial)["c"]).max(axis=1, initial=0.0) < CLOSED
         near = np.abs(trial - y).max(axis=1) < 3.0 * _STRIDE
         with np.errstate(invalid="ignore"):
-            sound = np.abs(velocity(trial, still)["N"]).max(axis=(1, 2)) < limit
+            sound = np.abs(model.velocity_maps(trial)[0]).max(axis=(1, 2)) < limit
         kept = closed & near & sound
         y = np.where(kept[:, None], trial, y)
     return y
@@ -62,8 +61,7 @@ def random_states(model: Model, n: int, rng: np.random.Generator, speed: float =
     """``n`` admissible states with independent velocities and accelerations of standard deviation ``speed`` (SI)."""
     y = random_configurations(model, n, rng)
     v, vd = (speed * rng.standard_normal((n, model.r)) for _ in range(2))
-    kernel = model.velocity_kernel()
-    maps = kernel(y, np.zeros(model.n_y))["N"]
+    maps = model.velocity_maps(y)[0]
     yd = np.einsum("nij,nj->ni", maps, v)
-    ydd = np.einsum("nij,nj->ni", maps, vd) + kernel(y, yd)["g"]
+    ydd = np.einsum("nij,nj->ni", maps, vd) + model.velocity_kernel()(y, yd)["g"]
     return States(y, yd, ydd, v, vd)

@@ -32,11 +32,11 @@ def singularity_margins(model: Model, y: ArrayLike) -> Margins:
     none = np.full(len(y), np.inf)
     closure = none
     if model.dynamics.assembly.rows:
-        closure = np.linalg.svd(model.loops_kernel()(y)["C"], compute_uv=False)[:, -1]
+        closure = np.linalg.svd(model.loops_kernel()(y)["C"].reshape(len(y), -1, model.n_y), compute_uv=False)[:, -1]
     if not model.n:
         return Margins(closure, none, none)
-    sigma = np.linalg.svd(model.velocity_kernel()(y, np.zeros(model.n_y))["J"], compute_uv=False)
-    smallest = sigma[:, -1] if model.n >= model.r else np.zeros(len(y))
+    sigma: Array = np.linalg.svd(model.velocity_maps(y)[1], compute_uv=False)
+    smallest: Array = sigma[:, -1] if model.n >= model.r else np.zeros(len(y))
     with np.errstate(divide="ignore"):
         return Margins(closure, smallest, sigma[:, 0] / smallest)
 
@@ -47,7 +47,7 @@ def subset_conditions(model: Model, y: ArrayLike) -> dict[tuple[str, ...], float
     [Briot15, case 2] projects on such a subset; a large number means it passes near a singularity of its own.
     """
     y = np.atleast_2d(np.asarray(y, dtype=float))
-    jacobian = model.velocity_kernel()(y, np.zeros(model.n_y))["J"]
+    jacobian = model.velocity_maps(y)[1]
     names = model.robot.motor_names
     worst = {}
     for chosen in itertools.combinations(range(model.n), model.r):

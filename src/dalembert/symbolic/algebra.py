@@ -53,18 +53,25 @@ def _adjugate_inverse(a: SX) -> SX:
     return ca.horzcat(*columns) / ca.dot(r0, columns[0])
 
 
-def _orthogonalise(a: SX) -> tuple[SX, SX]:
-    """Q with orthonormal columns and upper triangular R, ``a = Q R``: modified Gram-Schmidt."""
+def _orthogonalise(a: SX, b: SX) -> tuple[SX, SX]:
+    """Upper triangular R and ``Q' b`` of ``a = Q R``: modified Gram-Schmidt.
+
+    ``b`` is reduced along with the columns of ``a``: a product with the finished Q, whose columns are orthogonal only
+    to the condition of ``a``, would square that condition in the solution's error.
+    """
     n = a.shape[1]
     columns = [a[:, j] for j in range(n)]
     r = [[ca.SX(0)] * n for _ in range(n)]
+    reduced: list[SX] = []
     for j in range(n):
         r[j][j] = ca.sqrt(ca.dot(columns[j], columns[j]))
-        columns[j] = columns[j] / r[j][j]
+        q = columns[j] / r[j][j]
         for k in range(j + 1, n):
-            r[j][k] = ca.dot(columns[j], columns[k])
-            columns[k] = columns[k] - columns[j] * r[j][k]
-    return ca.horzcat(*columns), ca.vertcat(*[ca.horzcat(*row) for row in r])
+            r[j][k] = ca.dot(q, columns[k])
+            columns[k] = columns[k] - q * r[j][k]
+        reduced.append(ca.mtimes(q.T, b))
+        b = b - ca.mtimes(q, reduced[j])
+    return ca.vertcat(*[ca.horzcat(*row) for row in r]), ca.vertcat(*reduced)
 
 
 def _back_substitute(r: SX, b: SX) -> SX:
@@ -82,8 +89,7 @@ def solve(a: SX, b: SX) -> SX:
     """``a^{-1} b`` for a square block: adjugate up to 3x3, orthogonal elimination beyond, which needs no pivots."""
     if a.shape[0] <= 3:
         return ca.mtimes(_adjugate_inverse(a), b)
-    q, r = _orthogonalise(a)
-    return _back_substitute(r, ca.mtimes(q.T, b))
+    return _back_substitute(*_orthogonalise(a, b))
 
 
 def pseudo_inverse(a: SX) -> SX:
@@ -91,8 +97,7 @@ def pseudo_inverse(a: SX) -> SX:
     m, n = a.shape
     if m == n:
         return solve(a, ca.SX.eye(n))
-    q, r = _orthogonalise(a)
-    return _back_substitute(r, q.T)
+    return _back_substitute(*_orthogonalise(a, ca.SX.eye(m)))
 
 
 def solve_spd(a: SX, b: SX) -> SX:
