@@ -1,7 +1,7 @@
 """Base parameters: what a robot's torques can tell at all, and how the standard parameters regroup.
 
-QR without pivoting on the columns in the user's order [Briot15, section 4.1]: a column that depends on those before
-it is regrouped into them, ``beta_i = pi_i + sum k_ij pi_j``.
+Columns are taken in the user's order without pivoting [Briot15, section 4.1]: one that depends on those before it is
+regrouped into them, ``beta_i = pi_i + sum k_ij pi_j``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ Array = NDArray[np.float64]
 
 COEFFICIENT = 1e-8  # a regrouping coefficient below this is rounding: SI coefficients are lengths and their squares
 _SAMPLES_PER_PARAMETER = 3  # rows per column of the random observation matrix
+DEPENDENT = 1e-9  # relative remainder of a dependent column: rounding leaves 1e-15, sound robots stay above 1e-6
 _ZERO_COLUMN = 1e-13  # relative to the largest column: a column of rounding errors
 
 
@@ -117,7 +118,7 @@ class BaseSet:
     """Base parameters ``beta = pi_b + K pi_d`` of a model, over the columns ``names`` (tied ones merged).
 
     ``independent`` and ``dependent`` index ``names``; ``unidentifiable`` are columns with no effect at all;
-    ``gap`` is the drop, in decades, between the last kept and the first dropped diagonal entry of R;
+    ``gap`` is the drop, in decades, between what is left of the weakest kept and of the strongest dropped column;
     ``condition`` that of the base columns on the rows used.
     """
 
@@ -167,18 +168,30 @@ def _regrouped_name(name: str) -> str:
     return f"{symbol}R_{rest}"
 
 
-def _split(diagonal: Array, scale: float) -> tuple[NDArray[np.bool_], float]:
-    """Which diagonal entries of R are kept, and the gap in decades: the largest drop below 1e-6 of the scale."""
-    size = np.maximum(np.abs(diagonal) / scale, 1e-17)
-    order = np.sort(size)[::-1]
-    if len(order) < 2:
-        return size > 1e-9, np.inf
-    drops = np.log10(order[:-1] / order[1:])
-    small = order[1:] < 1e-9
-    if not small.any():
-        return np.ones(len(size), dtype=bool), float(np.log10(order[-1] / 1e-16))
-    cut = int(np.argmax(np.where(small, drops, -1.0)))
-    return size > np.sqrt(order[cut] * order[cut + 1]), float(drops[cut])
+def _sift(r: Array, columns: Sequence[int], scale: float) -> tuple[list[int], Array]:
+    """Columns that are independent of the accepted ones before them, and every column's remainder over ``scale``.
+
+    A plain QR of a triangle would spend one of its rows on each dependent column and lose what later columns have
+    there; here only accepted columns are projected out (Gram-Schmidt, twice).
+    """
+    basis = np.empty((len(r), 0))
+    accepted: list[int] = []
+    left = np.empty(len(columns))
+    for k, column in enumerate(columns):
+        rest = r[:, column]
+        for _ in range(2):
+            rest = rest - basis @ (basis.T @ rest)
+        left[k] = np.linalg.norm(rest) / scale
+        if left[k] > DEPENDENT:
+            accepted.append(column)
+            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
+    return accepted, left
+
+
+def _gap(left: Array) -> float:
+    """Decades between the smallest accepted remainder and the largest rejected one."""
+    rejected = np.maximum(left[left <= DEPENDENT], 1e-17)
+    return float(np.log10(left[left > DEPENDENT].min() / rejected.max(initial=1e-17)))
 
 
 def base_of_factor(r: Array, names: Sequence[str], ties: Ties, order: Sequence[str] = ()) -> BaseSet:
@@ -196,11 +209,8 @@ def base_of_factor(r: Array, names: Sequence[str], ties: Ties, order: Sequence[s
     scale = float(np.linalg.norm(r, axis=0).max(initial=0.0))
     if not scale > 0.0:
         raise EstimationError("base parameters: every column is zero, expected a motion that needs torque")
-    triangular = qr(r[:, columns], mode="r")[0][: len(columns)]
-    diagonal = np.zeros(len(columns))
-    diagonal[: min(triangular.shape)] = np.diag(triangular)
-    kept, gap = _split(diagonal, scale)
-    independent = tuple(columns[k] for k in range(len(columns)) if kept[k])
+    accepted, left = _sift(r, columns, scale)
+    independent = tuple(accepted)
     null = np.linalg.norm(r, axis=0) < _ZERO_COLUMN * scale
     unidentifiable = tuple(k for k in columns if k not in independent and null[k])
     dependent = tuple(k for k in columns if k not in independent and not null[k])
@@ -217,7 +227,7 @@ def base_of_factor(r: Array, names: Sequence[str], ties: Ties, order: Sequence[s
     matrix = k_matrix[:, keep]
     matrix.flags.writeable = False
     return BaseSet(
-        names, independent, dependent, unidentifiable, matrix, gap, float(sigma[0] / sigma[-1]), ties
+        names, independent, dependent, unidentifiable, matrix, _gap(left), float(sigma[0] / sigma[-1]), ties
     )  # fmt: skip
 
 
