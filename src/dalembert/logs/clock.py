@@ -68,14 +68,21 @@ def read_clock(t: Array, unit: float = 1.0, where: str = "log") -> Clock:
         raise LogError(
             f"{where}: time does not advance from {t[0]:.9g} s (last {t[-1]:.9g} s), expected increasing stamps"
         )
-    spread = 1.4826 * float(np.median(np.abs(steps - np.median(steps))))
-    gaps = np.flatnonzero(steps > period + max((_GAP - 1.0) * period + quantum, 10.0 * spread))
+    gaps = np.flatnonzero(steps > period + _slack(steps, period, quantum))
     missed = np.maximum(np.rint(steps[gaps] / period).astype(np.int64) - 1, 1)
     period, start, deviation = _grid(t, gaps, missed)
-    quantised = _quantised(steps, quantum, deviation * period)
+    quantised = _quantised(steps, quantum, deviation * period, period)
     if quantised:
         repeated = repeated[:0]
     return Clock(start, period, deviation, quantum, quantised, backwards, repeated, gaps, missed)
+
+
+def _slack(steps: Array, period: float, quantum: float) -> float:
+    """How much longer than the period a step is that misses no sample, from rounding and jitter."""
+    away = np.abs(steps - np.median(steps))
+    rounded = quantum if float(np.mean(away > 0.5 * quantum)) >= _OFF_MODE else 0.0
+    spread = max(0.0, 1.4826 * float(np.median(away)) - 1.5 * rounded)
+    return max((_GAP - 1.0) * period, 1.01 * rounded, 10.0 * spread)
 
 
 def _typical(steps: Array, quantum: float) -> float:
@@ -124,14 +131,16 @@ def _quantum(t: Array, unit: float) -> float:
     return float(np.spacing(largest)) * unit
 
 
-def _quantised(steps: Array, quantum: float, deviation: float) -> bool:
-    """True when rounding to the quantum explains all deviation: half of it at most, in steps that often
-    differ.
+def _quantised(steps: Array, quantum: float, deviation: float, period: float) -> bool:
+    """True when rounding to the quantum explains all deviation.
+
+    Rounding moves a stamp by half a quantum, which the least-squares grid can show as nearly twice that; a lost or
+    repeated row leaves half a period. Stamps too coarse for this difference must have unequal steps often.
     """
-    if deviation > 0.5 * quantum * 1.02:
-        return False
-    middle = float(np.median(steps))
-    return float(np.mean(np.abs(steps - middle) > 0.5 * quantum)) >= _OFF_MODE
+    if quantum <= 0.5 * period:
+        return deviation <= 0.9 * quantum
+    off_mode = float(np.mean(np.abs(steps - float(np.median(steps))) > 0.5 * quantum))
+    return deviation <= 0.51 * quantum and off_mode >= _OFF_MODE
 
 
 def places(rows: NDArray[np.int64], offset: int = 2) -> str:

@@ -7,6 +7,7 @@ the first), ``q_<joint>``, ``qd_<joint>``, ``tau_<joint>``, so that logs of a ro
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ class McapTable:
                 chosen = _choose(self.path, found, topic)
                 decode = _Decoder(self.path)
                 return chosen, [decode(channel, m) for _, channel, m in reader.iter_messages(topics=[chosen])]
-        except McapError as error:
+        except (McapError, OSError, ValueError, KeyError, EOFError, struct.error) as error:
             raise LogError(f"{self.path}: not an MCAP file, or a damaged one: {_line(error)}") from None
 
 
@@ -81,7 +82,7 @@ class BagTable(McapTable):
                     _from_ros(reader.deserialize(raw, connection.msgtype), stamp)
                     for connection, stamp, raw in reader.messages(connections=picked)
                 ]
-        except (AnyReaderError, OSError, ValueError, KeyError) as error:
+        except (AnyReaderError, OSError, ValueError, KeyError, EOFError, struct.error) as error:
             raise LogError(f"{self.path}: not a ROS bag, or a damaged one: {_line(error)}") from None
 
 
