@@ -14,6 +14,7 @@ from dalembert.logs import open_log, read_log, write_log
 
 ARM = chain(2)
 N = 200
+SIGNALS = ("q_j1", "q_j2", "tau_j1", "tau_j2")
 
 
 def table(folder: Path, change=None, names="t,q_j1,q_j2,tau_j1,tau_j2", fmt="%.9g", n=N):
@@ -124,7 +125,7 @@ LOGS = {
     ),
     "jitter": (
         lambda f: table(f, lambda d: d + np.random.default_rng(0).uniform(-3e-4, 3e-4, d.shape) * [1, 0, 0, 0, 0]),
-        r"off a uniform (1000|999)\.?\d* Hz grid by up to \d\d\.?\d* % of the period, expected at most 5 %; repair: jitter=resample",
+        r"off a uniform (1000|999)\.?\d* Hz grid by up to \d\d\.?\d* % of the period, expected at most 5 %; repair: ",
     ),
     "no time": (lambda f: table(f, names="time,q_j1,q_j2,tau_j1,tau_j2"), r"no time column 't'; choose from time"),
     "no torque": (
@@ -153,11 +154,11 @@ LOGS = {
         r"'q_j1' moves by \d+.* expected rad; in degrees\? give its unit",
     ),
     "text in parquet": (
-        lambda f: parquet(f, {"t": [0.0, 1.0], **{c: ["a", "b"] for c in ("q_j1", "q_j2", "tau_j1", "tau_j2")}}),
+        lambda f: parquet(f, {"t": [0.0, 1.0], **{c: ["a", "b"] for c in SIGNALS}}),
         r"column 'q_j1' holds string, expected numbers",
     ),
     "null in parquet": (
-        lambda f: parquet(f, {"t": [0.0, 1.0, 2.0], **{c: [0.1, None, 0.2] for c in ("q_j1", "q_j2", "tau_j1", "tau_j2")}}),
+        lambda f: parquet(f, {"t": [0.0, 1.0, 2.0], **{c: [0.1, None, 0.2] for c in SIGNALS}}),
         r"'q_j1' \(1 NaN.*first in row 2\)",
     ),
     "no parquet": (lambda f: blob(f, "log.parquet", b"PAR1 nonsense"), r"not a Parquet file"),

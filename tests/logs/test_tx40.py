@@ -10,7 +10,7 @@ from dalembert.logs import open_log, read_log
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the recording is not here: {SHARED}")
 
-GEARS = "[[32, 0, 0, 0, 0, 0], [0, 32, 0, 0, 0, 0], [0, 0, 45, 0, 0, 0], [0, 0, 0, -48, 0, 0], [0, 0, 0, 0, 45, 0], [0, 0, 0, 0, 32, 32]]"  # noqa: E501
+GEARS = "[[32, 0, 0, 0, 0, 0], [0, 32, 0, 0, 0, 0], [0, 0, 45, 0, 0, 0], [0, 0, 0, -48, 0, 0], [0, 0, 0, 0, 45, 0], [0, 0, 0, 0, 32, 32]]"
 CHANNELS = f"""
 positions:
   columns: [motor_angle_1, motor_angle_2, motor_angle_3, motor_angle_4, motor_angle_5, motor_angle_6]
