@@ -331,7 +331,9 @@ class _Checks:
         for body in self.robot.bodies:
             self._known(f"body {body.name!r}: parent", body.parent, (BASE, *names))
             if body.parent not in placed:
-                self._fail(f"body {body.name!r}: parent {body.parent!r} does not lead to the base (cycle or wrong order)")
+                self._fail(
+                    f"body {body.name!r}: parent {body.parent!r} does not lead to the base (cycle or wrong order)"
+                )
             placed.add(body.name)
         if not self.coordinates:
             self._fail("no joint can move, expected at least one joint that is not fixed")

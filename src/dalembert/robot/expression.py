@@ -3,8 +3,7 @@
     sum     = product (("+" | "-") product)*
     product = power (("*" | "/") power | units)*         "15.52 deg", "2*pi/(5 mm)"
     units   = unit ("^" whole)? ("/"? unit ("^" whole)?)*     "100 deg/s", "0.2 kg m^2", "30 N/m"
-    power   = sign ("^" | "**") power | sign
-    sign    = ("+" | "-") sign | atom
+    power   = ("+" | "-")* atom (("^" | "**") power)?    "-x^2" is -(x^2)
     atom    = number | name | name "(" sum ("," sum)* ")" | "(" sum ")"
 
 A unit belongs to all of the product before it ("2*3 mm", "pi/2 rad"), but a unit that scales cannot follow a
@@ -161,25 +160,18 @@ class _Parser:
         return int(text)
 
     def power(self) -> Expression:
-        base = self.sign()
+        negative = False
+        while self.peek()[1] in ("+", "-"):
+            negative ^= self.take()[1] == "-"
+        tree = self.atom()
         if self.peek()[1] in ("^", "**"):
             self.take()
             self.depth += 1
             if self.depth > _MAX_DEPTH:
                 raise RobotError(f"expression {self.text[:40]!r}...: nested deeper than {_MAX_DEPTH} levels")
-            exponent = self.power()
+            tree = Call("^", (tree, self.power()))
             self.depth -= 1
-            if isinstance(base, Call) and base.function == "neg":  # -x^2 is -(x^2)
-                return Call("neg", (Call("^", (base.arguments[0], exponent)),))
-            return Call("^", (base, exponent))
-        return base
-
-    def sign(self) -> Expression:
-        negative = False
-        while self.peek()[1] in ("+", "-"):
-            negative ^= self.take()[1] == "-"
-        tree = self.atom()
-        return Call("neg", (tree,)) if negative else tree
+        return Call("neg", (tree,)) if negative else tree  # -x^2 is -(x^2)
 
     def atom(self) -> Expression:
         kind, text = self.take()

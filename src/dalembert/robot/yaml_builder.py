@@ -61,20 +61,26 @@ class _Builder:
             self._home(names),
             self._nominal(tree, efforts),
         )
-        top, base = self.top, self.base
-        platform = names.body(top["platform"]) if "platform" in top else base.platform if base else None
-        default = base.gravity if base else DEFAULT_GRAVITY
+        independent, unmeasured = self._independent(names), self._unmeasured(names)
+        symmetric, platform, gravity, source = self._symmetric(names, groups), *self._words(names)
         try:
             return Robot(
                 name, tree.bodies, loops, motors, sensors, tuple(efforts.efforts),
-                gravity=top["gravity"].vector() if "gravity" in top else default,
-                independent=self._independent(names), home=home, platform=platform,
-                symmetric=self._symmetric(names, groups), limits=limits, nominal=nominal,
-                unmeasured=self._unmeasured(names),
-                source=top["source"].prose() if "source" in top else base.source if base else "",
+                gravity=gravity, independent=independent, home=home, platform=platform, symmetric=symmetric,
+                limits=limits, nominal=nominal, unmeasured=unmeasured, source=source,
             )  # fmt: skip
         except RobotError as error:
             self.root.fail(str(error))
+
+    def _words(self, names: Names) -> tuple[str | None, Vector, str]:
+        """Platform, gravity and source."""
+        top, base = self.top, self.base
+        platform, gravity, source = (base.platform, base.gravity, base.source) if base else (None, DEFAULT_GRAVITY, "")
+        return (
+            names.body(top["platform"]) if "platform" in top else platform,
+            top["gravity"].vector() if "gravity" in top else gravity,
+            top["source"].prose() if "source" in top else source,
+        )
 
     def _items(self, key: str) -> Iterator[Located]:
         """Entries of a list that the robot and each leg may have."""

@@ -85,7 +85,7 @@ class Efforts:
         form = next((form for form in _FORMS if form in found), None)
         if form is None:
             item.fail(f"found {', '.join(found) or 'no key'}, expected one of the keys on, spring, force")
-        keys = item.mapping(_FORMS[form], (), "an effort")
+        keys = item.mapping(_FORMS[form], ["on"] if form == "basis" else (), "an effort")
         {"spring": self._spring, "force": self._force, "basis": self._basis, "on": self._simple}[form](item, keys)
 
     def _on(self, keys: Mapping[str, Located], at: str) -> list[tuple[str, Coordinate | Distance]]:

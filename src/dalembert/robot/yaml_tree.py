@@ -86,27 +86,28 @@ def _inertia(keys: Mapping[str, Located], name: str) -> tuple[bool, dict[str, fl
 
 def read_mdh(item: Located) -> tuple[list[Entry], Located | None, dict[str, str]]:
     """Entries of an ``mdh`` table, its ``cut`` loops, and the bodies that its joints carry."""
-    if item.is_list:
-        rows, cut = item.items(), None
-        table = [row.mapping(MDH_KEYS, ["joint", "antecedent"], "a row") for row in rows]
-    else:
-        keys = item.mapping(("columns", "rows", "cut"), ["rows"], "a table")
-        cut = keys.get("cut")
-        rows = keys["rows"].items("a list of rows")
-        table = [_row(row, keys.get("columns")) for row in rows]
+    keys = {"rows": item} if item.is_list else item.mapping(("columns", "rows", "cut"), ["rows"], "a table")
+    names = _columns(keys["columns"]) if "columns" in keys else None
+    table = [_row(row, names) for row in keys["rows"].items("a list of rows")]
     carried = {row["joint"].text("the name of a joint"): _carried(row) for row in table}
-    return [_mdh_entry(row, carried) for row in table], cut, carried
+    return [_mdh_entry(row, carried) for row in table], keys.get("cut"), carried
 
 
-def _row(row: Located, columns: Located | None) -> dict[str, Located]:
-    if columns is None:
-        return row.mapping(MDH_KEYS, ["joint", "antecedent"], "a row")
-    names = [column.choice_of(MDH_KEYS) for column in columns.items("a list of column names")]
+def _columns(item: Located) -> list[str]:
+    names = [column.choice_of(MDH_KEYS) for column in item.items("a list of column names")]
     for name in ("joint", "antecedent"):
         if name not in names:
-            columns.fail(f"the column {name!r} is missing, found {', '.join(names)}")
-    cells = row.exactly(len(names), f"{len(names)} numbers: {', '.join(names)}")
-    return {name: cell for name, cell in zip(names, cells, strict=True) if not cell.is_null}
+            item.fail(f"the column {name!r} is missing, found {', '.join(names)}")
+    if len(set(names)) < len(names):
+        item.fail(f"a column is there twice, found {', '.join(names)}; expected different columns")
+    return names
+
+
+def _row(row: Located, names: list[str] | None) -> dict[str, Located]:
+    if names is None:
+        return row.mapping(MDH_KEYS, ["joint", "antecedent"], "a row")
+    cells = zip(names, row.exactly(len(names), f"{len(names)} cells: {', '.join(names)}"), strict=True)
+    return {name: cell for name, cell in cells if name in ("joint", "antecedent") or not cell.is_null}
 
 
 def _sigma(row: Mapping[str, Located]) -> JointType:
