@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.robot.yaml_files import ARM, DUALV, EVERYTHING, read_text
 
 from dalembert.errors import RobotError
 from dalembert.parameters import INERTIAL
 from dalembert.robot import JointType, Robot, select_efforts, with_payload
 from dalembert.robot.selection import Friction
-
-from .yaml_files import ARM, DUALV, EVERYTHING, read_text
 
 WRIST = """\
 name: wrist

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.robot.yaml_files import DUALV, EVERYTHING, MDH
 
 from dalembert.errors import RobotError
 from dalembert.robot import JointType, LoopKind, Robot, read_yaml
 from dalembert.robot.yaml_reader import TOP_KEYS
-
-from .yaml_files import DUALV, EVERYTHING, MDH
 
 FUZZ = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 SEEDS = (DUALV, EVERYTHING, MDH)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.robot.yaml_files import ARM, DUALV, EVERYTHING, MDH, read_text
 
 from dalembert import catalog_names, load_robot
 from dalembert.errors import RobotError
@@ -31,8 +32,6 @@ from dalembert.robot import (
 from dalembert.robot.expression import evaluate
 from dalembert.robot.geometry import rotation_about, rpy_rotation
 from dalembert.robot.interchange import body_poses
-
-from .yaml_files import ARM, DUALV, EVERYTHING, MDH, read_text
 
 
 @pytest.fixture
@@ -402,3 +401,11 @@ def test_load_by_path_and_name(tmp_path: Path) -> None:
     (tmp_path / "a.urdf").write_text("<robot/>")
     with pytest.raises(RobotError, match=r"a\.urdf: found constants r_p, expected none"):
         load_robot(tmp_path / "a.urdf", r_p=1)
+
+
+@pytest.mark.parametrize("block", [0, 1, 2])
+def test_the_examples_of_the_reference_read(block: int, tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "robot-file.md"
+    text = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[block]
+    robot = read_text(tmp_path, text if block == 0 else f"name: example\nconstants: {{l: 0.4}}\n{text}")
+    assert len(robot.motors) == (2, 3, 2)[block]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.robot.yaml_files import DUALV, EVERYTHING, MDH, read_text
 
 from dalembert import catalog_names, load_robot
 from dalembert.errors import ExportError
@@ -37,8 +38,6 @@ from dalembert.robot import (
     write_yaml,
 )
 from dalembert.robot.expression import Name, parse
-
-from .yaml_files import DUALV, EVERYTHING, MDH, read_text
 
 # Rotations pass through an orthogonalisation when they are read: a few units in the last place.
 ROUNDING = 1e-15
