@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 
 from dalembert.errors import EstimationError
+from dalembert.identification.bounded import Bounded
 from dalembert.identification.irls import Irls
 from dalembert.identification.iv import Iv
 from dalembert.identification.ols import Ols
+from dalembert.identification.physical import Physical
 from dalembert.identification.problem import Estimate, Problem, Status
 from dalembert.identification.robust import Tukey
 from dalembert.identification.rows import ArrayRows, RowBlock
+from dalembert.identification.sdp import Sdp
 from dalembert.identification.tls import Tls
 from dalembert.identification.wls import Wls
 from tests.identification.synthetic import (
@@ -28,7 +31,7 @@ from tests.identification.synthetic import (
     truth,
 )
 
-ESTIMATORS = [Ols(), Wls(), Irls(), Irls(Tukey()), Tls(), Iv()]
+ESTIMATORS = [Ols(), Wls(), Irls(), Irls(Tukey()), Tls(), Iv(), Bounded(), Physical(), Sdp(), Sdp(regularisation="entropic")]
 every = pytest.mark.parametrize(
     "estimator", ESTIMATORS, ids=lambda e: f"{e.method}-{e.loss.name}" if isinstance(e, Irls) else e.method
 )

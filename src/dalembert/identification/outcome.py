@@ -119,15 +119,16 @@ def finish(
     settings: Mapping[str, Setting],
     determined: NDArray[np.bool_] | None = None,
     covariance: Array | None = None,
+    spread: Array | None = None,
     iterations: int = 1,
     cost: float | None = None,
     score: Score | None = None,
     standard: Array | None = None,
-    standard_gain: Array | None = None,
+    standard_spread: Array | None = None,
 ) -> Estimate:
-    """An :class:`Estimate`; ``covariance`` defaults to ``sigma_rho^2 gain`` [Briot15, eq. 46-47].
+    """An :class:`Estimate`; ``covariance`` defaults to ``sigma_rho^2 spread`` [Briot15, eq. 46-47].
 
-    ``gain`` (k, k) plays (W'W)^-1. With ``standard`` (p,), residuals are those of the standard parameters.
+    ``gain`` (k, k) plays (W'W)^-1, and is the ``spread`` unless given. With ``standard`` (p,), residuals are those of the standard parameters.
     """
     p = len(problem.parameters)
     columns, x = (list(problem.kept), values) if standard is None else (list(range(p)), standard)
@@ -148,7 +149,7 @@ def finish(
     total = float(np.linalg.norm(raw * scales))
     sigma_rho = total / np.sqrt(left) if left > 0.0 else 0.0
     if covariance is None and left > 0.0:
-        covariance = sigma_rho**2 * gain
+        covariance = sigma_rho**2 * (gain if spread is None else spread)
     return Estimate(
         method=method,
         status=status[0],
@@ -169,9 +170,7 @@ def finish(
         cost=float(total**2 if cost is None else cost),
         standard=None if standard is None else np.array(standard),
         standard_names=problem.parameters if standard is not None else (),
-        standard_covariance=sigma_rho**2 * standard_gain
-        if standard_gain is not None and left > 0.0
-        else None,
+        standard_covariance=sigma_rho**2 * standard_spread if standard_spread is not None and left > 0.0 else None,
         settings=settings,
     )
 
