@@ -5,7 +5,7 @@ Each quantity is written once in ``symbolic`` and compiled, when first asked for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Literal
 
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import ModelError
 from dalembert.kernels import Backend, Kernel, build, trace
-from dalembert.robot import Robot
+from dalembert.robot import Coordinate, Distance, Robot
 from dalembert.symbolic import SX, Dynamics, pseudo_inverse
 
 __all__ = ["Given", "Model", "build_model"]
@@ -214,6 +214,24 @@ class Model:
             "W": d.regressor(g),
             "L": ca.densify(left),
         }
+
+    def coordinates_kernel(self, projection: str, places: Mapping[str, Coordinate | Distance]) -> Kernel:
+        """y, yd, ydd, sigma -> motion ``x xd xdd`` (c,) of relative coordinates and ``D`` (k, c), how an effort on each
+        enters the rows of a projection.
+        """
+        key = " ".join(places)
+        return self.kernel(f"coordinates {projection} {key}", lambda: self._write_coordinates(projection, places))
+
+    def _write_coordinates(
+        self, projection: str, places: Mapping[str, Coordinate | Distance]
+    ) -> tuple[dict[str, SX], dict[str, SX]]:
+        d = self.dynamics
+        sigma = ca.SX.sym("sigma", self.n)
+        g = d.velocity_map(projection, sigma)
+        moving = [d.relative(on) for on in places.values()]
+        outputs = {name: ca.vertcat(*[getattr(m, name) for m in moving]) for name in ("x", "xd", "xdd")}
+        outputs["D"] = ca.mtimes(ca.vertcat(*[m.gradient for m in moving]), g).T
+        return {"y": d.y, "yd": d.yd, "ydd": d.ydd, "sigma": sigma}, outputs
 
     def inverse_kernel(self, projection: str | None = None) -> Kernel:
         """y, yd, ydd, pi -> projected torque ``gamma`` (k,), same rows as the regressor with sigma = 1."""

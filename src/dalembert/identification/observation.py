@@ -19,13 +19,14 @@ from dalembert.logs import LogSource
 from dalembert.model import Model
 from dalembert.motion import Closer
 from dalembert.parameters import inertial_names
-from dalembert.robot import Coordinate, EffortKind
+from dalembert.robot import Coordinate, Distance, EffortKind
 from dalembert.signals import DecimationFilter, Decimator, SignalPlan, SignalSettings, plan, prepared
 from dalembert.signals import Motion as Signals
 
-__all__ = ["LogRows", "Run"]
+__all__ = ["Closing", "Decimated", "LogRows", "Run"]
 
 Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 BLOCK = 8192  # samples evaluated at a time: W of a block stays within tens of megabytes
 KEPT_BYTES = 384 * 2**20  # decimated rows are kept for further passes up to this size, else computed again
@@ -48,8 +49,9 @@ class Run:
 class LogRows:
     """The rows of one or several logs in one projection; a :class:`~dalembert.identification.rows.Rows`.
 
-    ``sigma`` (n motors,) is the torque noise the whitened projection weighs motors by. ``payloads`` names the bodies that
-    only the logs with that payload label carry.
+    ``sigma`` (n motors,) is the torque noise the whitened projection weighs motors by. ``payloads`` names the bodies
+    that only the logs with that payload label carry. ``dry`` lists coordinates whose dry friction is not in the model
+    itself, with the rows it enters: their slow samples are masked too.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class LogRows:
         sigma: ArrayLike | None = None,
         payloads: Sequence[str] = (),
         runs: Sequence[Run] | None = None,
+        dry: Sequence[tuple[frozenset[int], Coordinate | Distance]] = (),
     ) -> None:
         self.model = model
         self.projection = projection or model.default_projection
@@ -70,6 +73,7 @@ class LogRows:
             raise EstimationError("identification: no log given, expected at least one")
         self.sigma = np.ones(model.n) if sigma is None else np.asarray(sigma, dtype=float)
         self.payloads = tuple(payloads)
+        self.dry = tuple(dry)
         self._check()
         self.parameters = model.parameters
         self._kernel = model.regressor_kernel(self.projection)
@@ -91,7 +95,7 @@ class LogRows:
                 )
             if info.payload and info.payload not in self.payloads:
                 raise EstimationError(
-                    f"log {info.name!r}: payload {info.payload!r} is not described; {choices(info.payload, self.payloads)}"
+                    f"log {info.name!r}: unknown payload {info.payload!r}; {choices(info.payload, self.payloads)}"
                 )
 
     def _group_names(self) -> tuple[str, ...]:
@@ -105,10 +109,15 @@ class LogRows:
     def with_runs(self, sources: Sequence[LogSource], signals: SignalSettings | None = None) -> LogRows:
         """The same observation of other logs, for instance held-out ones."""
         return LogRows(
-            self.model, sources, signals=signals, projection=self.projection, sigma=self.sigma, payloads=self.payloads
-        )
+            self.model, sources, signals=signals, projection=self.projection, sigma=self.sigma, payloads=self.payloads,
+            dry=self.dry,
+        )  # fmt: skip
 
     # --- masks ---------------------------------------------------------------------------------------------------
+
+    def weights(self, signals: Signals) -> Array:
+        """Weight of every sample in every row (rows, n): 0 where a joint with dry friction in that row is too slow."""
+        return np.stack([signals.usable[:, touching].all(axis=1).astype(float) for touching in self._touching])
 
     def _positions_by_row(self) -> tuple[NDArray[np.intp], ...]:
         """For each row the measured positions whose slow samples spoil it: those of joints with dry friction in it."""
@@ -116,13 +125,16 @@ class LogRows:
         sensors = robot.sensor_map() != 0.0
         column = {name: k for k, name in enumerate(self.parameters)}
         out = []
-        for columns, _ in self._rows:
+        for k, (columns, _) in enumerate(self._rows):
             moving = np.zeros(self.model.n_y, dtype=bool)
             for effort in robot.efforts:
                 if effort.kind in _SWITCHING and column[effort.parameters[0]] in columns:
                     terms = effort.on.terms if isinstance(effort.on, Coordinate) else ()
                     laws = tuple((name, 1.0) for name, _ in effort.force)
                     moving |= robot.linear_map([terms or laws])[0] != 0.0
+            for rows, place in self.dry:
+                if k in rows and isinstance(place, Coordinate):
+                    moving |= robot.linear_map([place.terms])[0] != 0.0
             out.append(np.flatnonzero((sensors & moving).any(axis=1)))
         return tuple(out)
 
@@ -136,7 +148,7 @@ class LogRows:
         kept: list[RowBlock] | None = []
         size = 0
         for run in self.runs:
-            for block in self._log_blocks(run):
+            for block in self.run_blocks(run):
                 size += block.W.nbytes
                 if kept is not None:
                     kept.append(block)
@@ -145,23 +157,28 @@ class LogRows:
                 yield block
         self._kept = kept
 
-    def _log_blocks(self, run: Run) -> Iterator[RowBlock]:
-        closing = _Closing(self.model, run)
-        absent = self._absent(run)
-        groups = [
-            _Group(k, columns, entries, run, absent, len(self.parameters))
-            for k, (columns, entries) in enumerate(self._rows)
-        ]
-        torque_columns = [self.model.robot.motor_names.index(name) for name in run.source.info.torques]
+    def run_blocks(self, run: Run) -> Iterator[RowBlock]:
+        """The rows of one log."""
+        closing, absent = Closing(self.model, run), self._absent(run)
+        present = [np.array([int(c) not in absent for c in columns], dtype=bool) for columns, _ in self._rows]
+        groups = [Decimated(run.plan) for _ in self._rows]
+        torques = [self.model.robot.motor_names.index(name) for name in run.source.info.torques]
+
+        def rows(k: int, parts: Iterator[tuple[IntArray, Array]]) -> Iterator[RowBlock]:
+            columns = self._rows[k][0][present[k]]
+            for sample, stacked in parts:
+                dense = np.zeros((len(sample), len(self.parameters)), order="F")
+                dense[:, columns] = stacked[:-1].T
+                yield RowBlock(dense, stacked[-1], k, sample, run.name)
+
         for signals in prepared(run.source, run.plan, BLOCK):
-            y, yd, ydd = closing(signals)
-            out = self._kernel.compact(y, yd, ydd, self.sigma)
-            gamma = self._projected(out["L"], signals.tau, torque_columns)
-            for group, touching in zip(groups, self._touching, strict=True):
-                weight = signals.usable[:, touching].all(axis=1).astype(float)
-                yield from group.push(out["W"], gamma[group.index], weight)
-        for group in groups:
-            yield from group.finish()
+            out = self._kernel.compact(*closing(signals), self.sigma)
+            gamma = self._projected(out["L"], signals.tau, torques)
+            for k, weight in enumerate(self.weights(signals)):
+                entries = self._rows[k][1][present[k]]
+                yield from rows(k, groups[k].push(np.concatenate([out["W"][entries], gamma[k : k + 1]]), weight))
+        for k, group in enumerate(groups):
+            yield from rows(k, group.finish())
 
     def _projected(self, left: Array, tau: Array, torques: Sequence[int]) -> Array:
         """Gamma = L tau, (k, n)."""
@@ -190,7 +207,7 @@ def _row_layout(kernel: Kernel) -> list[tuple[NDArray[np.intp], NDArray[np.intp]
     return [(np.asarray(columns)[rows == k], np.flatnonzero(rows == k)) for k in range(height)]
 
 
-class _Closing:
+class Closing:
     """Full state of consecutive blocks of one log, each started where the last one ended."""
 
     def __init__(self, model: Model, run: Run) -> None:
@@ -200,38 +217,27 @@ class _Closing:
         self.last: Array | None = None
 
     def __call__(self, signals: Signals) -> tuple[Array, Array, Array]:
+        """Y, yd, ydd of a block."""
         y = self.closer.positions(signals.q, signals.t, self.last)
         self.last = y[-1].copy()
         yd, ydd = self.closer.rates(y, signals.qd, signals.qdd)
         return y, yd, ydd
 
 
-class _Group:
-    """Decimation of one row group's columns and torque, with the share of each kept row that was usable."""
+class Decimated:
+    """Decimation of several signals of one row group, masked samples left out alike from all of them."""
 
-    def __init__(
-        self,
-        index: int,
-        columns: NDArray[np.intp],
-        entries: NDArray[np.intp],
-        run: Run,
-        absent: frozenset[int],
-        width: int,
-    ) -> None:
-        present = np.array([int(c) not in absent for c in columns], dtype=bool)
-        self.index = index
-        self.columns, self.entries = columns[present], entries[present]
-        self.run, self.width = run, width
-        taps = run.plan.decimation
+    def __init__(self, plan: SignalPlan) -> None:
+        taps = plan.decimation
         size, square = np.abs(taps.taps), taps.taps**2
+        self.least = max(plan.settings.least_share, 1e-6)
         self.signal = Decimator(taps, "entries")
         self.share = Decimator(DecimationFilter(taps.factor, size / size.sum()), "entries")
         self.noise = Decimator(DecimationFilter(taps.factor, square / square.sum()), "entries")
         self.first = 0
 
-    def push(self, compact: Array, gamma: Array, weight: Array) -> Iterator[RowBlock]:
-        """Rows completed by a block of samples."""
-        stacked = np.concatenate([compact[self.entries], gamma[None]])
+    def push(self, stacked: Array, weight: Array) -> Iterator[tuple[IntArray, Array]]:
+        """Rows (entries, m) completed by a block of samples (entries, n), with their numbers (m,)."""
         full = bool(weight.all())
         yield from self._rows(
             self.signal.push(stacked, None if full else weight),
@@ -239,19 +245,14 @@ class _Group:
             self.noise.push(weight[None] ** 2),
         )
 
-    def finish(self) -> Iterator[RowBlock]:
+    def finish(self) -> Iterator[tuple[IntArray, Array]]:
         """Rows whose support reaches beyond the end."""
         yield from self._rows(self.signal.finish(), self.share.finish(), self.noise.finish())
 
-    def _rows(self, stacked: Array, share: Array, noise: Array) -> Iterator[RowBlock]:
-        count = stacked.shape[1]
-        sample = np.arange(self.first, self.first + count)
-        self.first += count
-        kept = share[0] >= max(self.run.plan.settings.least_share, 1e-6)
-        if not kept.any():
-            return
-        # partial support averages fewer samples: bring every row to the noise of a full one
-        level = np.sqrt(noise[0, kept])
-        rows = np.zeros((int(kept.sum()), self.width), order="F")
-        rows[:, self.columns] = (stacked[:-1, kept] / level).T
-        yield RowBlock(rows, stacked[-1, kept] / level, self.index, sample[kept], self.run.name)
+    def _rows(self, stacked: Array, share: Array, noise: Array) -> Iterator[tuple[IntArray, Array]]:
+        sample = np.arange(self.first, self.first + stacked.shape[-1])
+        self.first += stacked.shape[-1]
+        kept = share.reshape(-1) >= self.least
+        if kept.any():
+            # partial support averages fewer samples: bring every row to the noise of a full one
+            yield sample[kept], stacked[:, kept] / np.sqrt(noise.reshape(-1)[kept])

@@ -15,10 +15,10 @@ import numpy as np
 
 from dalembert.errors import ModelError, choices
 from dalembert.parameters import N_INERTIAL
-from dalembert.robot import Robot
+from dalembert.robot import Coordinate, Distance, Robot
 from dalembert.symbolic.algebra import SX, pseudo_inverse, solve, solve_blocks, solve_spd
 from dalembert.symbolic.assembly import Assembly, assemble
-from dalembert.symbolic.efforts import effort_columns, spring_energy
+from dalembert.symbolic.efforts import RelativeMotion, effort_columns, relative_motion, spring_energy
 from dalembert.symbolic.regressor import inertial_columns, tree_torque
 
 __all__ = ["Dynamics"]
@@ -168,6 +168,10 @@ class Dynamics:
         if self.n == self.r:
             return "actuators"
         return "whitened" if self.n > self.r else "platform"
+
+    def relative(self, on: Coordinate | Distance) -> RelativeMotion:
+        """Motion of a relative coordinate of the robot."""
+        return relative_motion(self.robot, self.tree, on, self.y, self.yd, self.ydd)
 
     def regressor(self, velocity_map: SX) -> SX:
         """W (k, p) with ``(T G)' tau = W pi`` over all standard parameters."""
