@@ -1,0 +1,178 @@
+"""Rows with a friction model's columns beside those of the rigid model.
+
+The rigid columns do not depend on the friction law and are kept; the law's columns are made from the motion of each
+friction coordinate and decimated by the same low-pass with the same samples left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import EstimationError
+from dalembert.identification.friction import CoordinateMotion, FrictionLaws, FrictionModel, MotionScale
+from dalembert.identification.observation import BLOCK, KEPT_BYTES, Closing, Decimated, LogRows, Run
+from dalembert.identification.rows import RowBlock
+from dalembert.robot import Coordinate, Distance
+from dalembert.signals import prepared
+
+__all__ = ["FrictionRows", "Tracks"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """Motion of all friction coordinates over a block: ``x xd xdd`` (n, c), entries of ``D`` (nnz, n) that bring an
+    effort on a coordinate into a row, weights of the samples in each row (rows, n).
+    """
+
+    x: Array
+    xd: Array
+    xdd: Array
+    D: Array
+    weight: Array
+
+
+class Tracks:
+    """Motion of a robot's friction coordinates along the logs of some rigid rows; kept when small enough."""
+
+    def __init__(self, rigid: LogRows, places: Mapping[str, Coordinate | Distance]) -> None:
+        self.rigid, self.places = rigid, dict(places)
+        self._kernel = rigid.model.coordinates_kernel(rigid.projection, self.places)
+        self.entries = tuple(zip(*(index.tolist() for index in self._kernel.nonzeros["D"]), strict=True))
+        samples = sum(run.plan.samples for run in rigid.runs)
+        width = 3 * len(self.places) + len(self.entries) + len(rigid.groups)
+        self._keep = samples * width * 8 <= KEPT_BYTES
+        self._kept: dict[str, list[_Track]] = {}
+
+    def blocks(self, run: Run) -> Iterator[_Track]:
+        """The tracks of one log, block by block."""
+        if run.name in self._kept:
+            yield from self._kept[run.name]
+            return
+        closing, kept = Closing(self.rigid.model, run), []
+        for signals in prepared(run.source, run.plan, BLOCK):
+            out = self._kernel.compact(*closing(signals), self.rigid.sigma)
+            x, xd, xdd = (self._full(out[name], name).T for name in ("x", "xd", "xdd"))
+            track = _Track(x, xd, xdd, np.array(out["D"]), self.rigid.weights(signals))
+            if self._keep:
+                kept.append(track)
+            yield track
+        if self._keep:
+            self._kept[run.name] = kept
+
+    def _full(self, compact: Array, name: str) -> Array:
+        dense = np.zeros((len(self.places), compact.shape[1]))
+        dense[self._kernel.nonzeros[name][0]] = compact
+        return dense
+
+    def quantum(self, run: Run) -> Array:
+        """Encoder step seen on each coordinate (c,), of the sensors that share its joints; 0 when unknown."""
+        robot = self.rigid.model.robot
+        sensors = robot.sensor_map()
+        out = np.zeros(len(self.places))
+        for k, place in enumerate(self.places.values()):
+            if isinstance(place, Coordinate):
+                terms = robot.linear_map([place.terms])[0]
+                share = np.linalg.lstsq(sensors.T, terms, rcond=None)[0]
+                out[k] = float(np.linalg.norm(share * run.plan.position_step))
+        return out
+
+    def motions(self, run: Run, track: _Track) -> list[CoordinateMotion]:
+        """The motion of each coordinate over a block."""
+        quantum, period = self.quantum(run), run.source.info.period
+        return [
+            CoordinateMotion(track.x[:, k], track.xd[:, k], track.xdd[:, k], period, float(quantum[k]))
+            for k in range(len(self.places))
+        ]
+
+    def scales(self) -> dict[str, MotionScale]:
+        """Size of the motion of every coordinate over all logs."""
+        gathered: dict[str, list[CoordinateMotion]] = {name: [] for name in self.places}
+        for run in self.rigid.runs:
+            for track in self.blocks(run):
+                for name, motion in zip(self.places, self.motions(run, track), strict=True):
+                    gathered[name].append(motion)
+        return {name: MotionScale.of(motions) for name, motions in gathered.items()}
+
+    def laws(self, model: FrictionModel) -> FrictionLaws:
+        """The friction model on every coordinate, set by the size of its motion."""
+        if model.needs_load:
+            raise EstimationError(f"friction {model.name!r} needs the load of each joint; it is not offered here yet")
+        return FrictionLaws.of(model, self.scales())
+
+
+class FrictionRows:
+    """Rigid rows with the columns of friction laws appended; a :class:`~dalembert.identification.rows.Rows`."""
+
+    def __init__(self, tracks: Tracks, laws: FrictionLaws) -> None:
+        self.tracks, self.laws = tracks, laws
+        rigid = tracks.rigid
+        self.parameters = (*rigid.parameters, *laws.names)
+        self.groups, self.dof_share = rigid.groups, rigid.dof_share
+        self.runs = rigid.runs
+
+    def with_laws(self, laws: FrictionLaws) -> FrictionRows:
+        """The same motion under other laws."""
+        return FrictionRows(self.tracks, laws)
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """The rows, in the order of the rigid ones."""
+        rigid_blocks = iter(self.tracks.rigid.blocks())
+        width = len(self.tracks.rigid.parameters)
+        for run in self.runs:
+            for group, sample, columns, unsettled in self._run_columns(run):
+                rigid = next(rigid_blocks)
+                assert (rigid.group, rigid.run) == (group, run.name) and np.array_equal(rigid.sample, sample)
+                keep = ~unsettled
+                if not keep.any():
+                    continue
+                whole = np.zeros((int(keep.sum()), len(self.parameters)), order="F")
+                whole[:, :width] = rigid.W[keep]
+                whole[:, width:] = columns[:, keep].T
+                yield RowBlock(whole, rigid.y[keep], group, sample[keep], run.name)
+
+    def _run_columns(self, run: Run) -> Iterator[tuple[int, NDArray[np.int64], Array, NDArray[np.bool_]]]:
+        """For each row block of a log: its group, samples, friction columns (k, m), and rows that still depend on an
+        unknown state before the log.
+        """
+        laws = [model for _, model in self.laws.laws]
+        sizes = [len(model.symbols) for model in laws]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        states = [model.start() for model in laws]
+        groups = [Decimated(run.plan) for _ in self.groups]
+        factor, half = run.plan.decimation.factor, run.plan.decimation.half
+        settled_from, seen = 0, 0
+
+        def out(
+            g: int, parts: Iterator[tuple[NDArray[np.int64], Array]]
+        ) -> Iterator[tuple[int, NDArray[np.int64], Array, NDArray[np.bool_]]]:
+            for sample, columns in parts:
+                yield g, sample, columns, (sample * factor - half < settled_from) & (settled_from > 0)
+
+        for track in self.tracks.blocks(run):
+            efforts = np.empty((int(starts[-1]), len(track.x)))
+            for k, motion in enumerate(self.tracks.motions(run, track)):
+                step = laws[k].advance(motion, states[k])
+                states[k] = step.state
+                efforts[starts[k] : starts[k + 1]] = step.columns.T
+                if not step.settled.all():
+                    settled_from = max(settled_from, seen + int(np.flatnonzero(~step.settled)[-1]) + 1)
+            seen += len(track.x)
+            for g, group in enumerate(groups):
+                yield from out(g, group.push(self._into_row(g, track.D, efforts, starts), track.weight[g]))
+        for g, group in enumerate(groups):
+            yield from out(g, group.finish())
+
+    def _into_row(self, row: int, directions: Array, efforts: Array, starts: NDArray[np.int64]) -> Array:
+        """Friction columns of one row (k, n): each effort times how it enters there."""
+        columns = np.zeros_like(efforts)
+        for entry, (r, c) in enumerate(self.tracks.entries):
+            if r == row:
+                part = slice(int(starts[c]), int(starts[c + 1]))
+                columns[part] = efforts[part] * directions[entry]
+        return columns
