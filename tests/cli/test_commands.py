@@ -77,7 +77,7 @@ def test_a_payload_that_is_always_there_cannot_be_told_from_the_platform() -> No
     from dalembert.robot import load_robot, select_efforts, with_payload
 
     robot = with_payload(select_efforts(load_robot("dualv"), friction="none", offsets=False), "payload")
-    assert base_parameters(build_model(robot)).n_base == 16
+    assert base_parameters(build_model(robot), payloads=("payload",), carried=("payload",)).n_base == 16
 
 
 def test_a_constant_of_the_robot_file_can_be_set() -> None:

@@ -59,7 +59,8 @@ def base(
     if symmetric and not described.symmetric:
         raise RobotError(f"robot {described.name!r} declares no symmetric bodies; leave out --symmetric")
     model = model_of(described, quiet=as_json)
-    found = base_parameters(model, projection, symmetric=symmetric, loaded="payload" if payload else None)
+    payloads, carried = (("payload",), ("", "payload")) if payload else ((), ("",))
+    found = base_parameters(model, projection, symmetric=symmetric, payloads=payloads, carried=carried)
     if found.gap < 3 and not as_json:
         note(f"the rank is uncertain: only {found.gap:.1f} decades between kept and dropped columns")
     emit(as_json, _data(model, found, projection), *_tables(model, found))

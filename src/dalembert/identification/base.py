@@ -15,7 +15,7 @@ from scipy.linalg import qr, solve_triangular
 
 from dalembert.errors import EstimationError, choices
 from dalembert.model import Model
-from dalembert.motion import random_states
+from dalembert.motion import States, random_states
 from dalembert.parameters import INERTIAL, inertial_names
 from dalembert.robot import EffortKind, Loop, Robot
 
@@ -231,27 +231,44 @@ def base_of_factor(r: Array, names: Sequence[str], ties: Ties, order: Sequence[s
     )  # fmt: skip
 
 
+def structural_rows(
+    model: Model,
+    projection: str | None = None,
+    *,
+    payloads: Sequence[str] = (),
+    carried: Sequence[str] = (),
+    seed: int = 0,
+) -> tuple[Array, States]:
+    """W (n, k, p) on random admissible states, and the states.
+
+    ``payloads`` are the bodies that only some logs carry; ``carried`` the payload of each kind of log ("" for none),
+    one set of states for each: stacking kinds is what separates a payload from the platform [Briot15, eq. 49].
+    """
+    n = _SAMPLES_PER_PARAMETER * len(model.parameters) // max(1, min(model.r, 3)) + 20
+    kinds = tuple(carried) or ("",)
+    states = random_states(model, n * len(kinds), np.random.default_rng(seed))
+    w = np.array(model.regressor(states.y, states.yd, states.ydd, projection))
+    for k, label in enumerate(kinds):
+        absent = [name for body in payloads if body != label for name in inertial_names(body)]
+        w[k * n : (k + 1) * n, :, [model.parameters.index(name) for name in absent]] = 0.0
+    return w, states
+
+
 def base_parameters(
     model: Model,
     projection: str | None = None,
     *,
     symmetric: bool = False,
     order: Sequence[str] = (),
-    loaded: str | None = None,
+    payloads: Sequence[str] = (),
+    carried: Sequence[str] = (),
     seed: int = 0,
 ) -> BaseSet:
     """Structural base parameters of a model, from random admissible states.
 
-    ``loaded`` names a body (a payload) that is absent in half of the states, as when logs with and without it are
-    stacked [Briot15, eq. 49].
+    ``payloads`` and ``carried`` as for :func:`structural_rows`.
     """
     ties = symmetric_ties(model.robot) if symmetric else no_ties(model.parameters)
-    n = _SAMPLES_PER_PARAMETER * len(model.parameters) // max(1, min(model.r, 3)) + 20
-    states = random_states(model, n, np.random.default_rng(seed))
-    w = np.array(model.regressor(states.y, states.yd, states.ydd, projection))
-    if loaded is not None:
-        w = np.concatenate([w, w])
-        w[:n, :, [model.parameters.index(name) for name in inertial_names(loaded)]] = 0.0
-    rows = w.reshape(-1, w.shape[-1]) @ ties.matrix
-    r = np.asarray(np.linalg.qr(rows, mode="r"))
+    w, _ = structural_rows(model, projection, payloads=payloads, carried=carried, seed=seed)
+    r = np.asarray(np.linalg.qr(w.reshape(-1, w.shape[-1]) @ ties.matrix, mode="r"))
     return base_of_factor(r, ties.names, ties, order or default_order(model.robot, ties.names))
