@@ -6,6 +6,7 @@ Written from the description's documentation alone (placements, joint types, loo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from dalembert.robot import (
     Placement,
     Robot,
 )
+from dalembert.robot.expression import Expression, Name, Number
 
 Array = NDArray[np.float64]
 
@@ -145,6 +147,10 @@ class Engine:
             if isinstance(term.on, Distance):
                 out += distance_effort(self, term, values, y, yd)
                 continue
+            if term.kind is EffortKind.FORCE:
+                for name, law in term.force:
+                    out[index[name]] += values[term.parameters[0]] * law_value(law, index, y, yd, ydd)
+                continue
             assert isinstance(term.on, Coordinate), f"no referee for {term}"
             row = np.zeros(len(y))
             for name, ratio in term.on.terms:
@@ -162,6 +168,9 @@ class Engine:
                     value = p[0]
                 case EffortKind.SPRING:
                     value = p[0] * (x - term.rest) if term.rest is not None else p[0] * x - p[1]
+                case EffortKind.BASIS:
+                    laws = [law_value(law, index, y, yd, ydd) for law in term.basis]
+                    value = float(np.dot(p, laws))
                 case _:
                     raise AssertionError(f"no referee for {term}")
             out += value * row
@@ -282,6 +291,24 @@ class Engine:
         kkt = np.block([[mass, scale * j.T], [scale * j, np.zeros((m, m))]])
         right = np.concatenate([tau_tree - bias, -scale * drift])
         return np.linalg.lstsq(kkt, right, rcond=1e-13)[0][:n]
+
+
+def law_value(law: Expression, index: dict[str, int], y: Array, yd: Array, ydd: Array) -> float:
+    """A law of the robot file at one state, evaluated on numbers."""
+    if isinstance(law, Number):
+        return law.value
+    if isinstance(law, Name):
+        return math.pi if law.name == "pi" else float(y[index[law.name]])
+    if law.function in ("d", "dd"):
+        (coordinate,) = law.arguments
+        assert isinstance(coordinate, Name)
+        return float((yd if law.function == "d" else ydd)[index[coordinate.name]])
+    a = [law_value(argument, index, y, yd, ydd) for argument in law.arguments]
+    table = {
+        "+": lambda: a[0] + a[1], "-": lambda: a[0] - a[1], "*": lambda: a[0] * a[1], "/": lambda: a[0] / a[1],
+        "^": lambda: a[0] ** a[1], "neg": lambda: -a[0], "sign": lambda: float(np.sign(a[0])), "abs": lambda: abs(a[0]),
+    }  # fmt: skip
+    return float(table[law.function]() if law.function in table else getattr(math, law.function)(*a))
 
 
 def distance_effort(engine: Engine, term: Effort, values: dict[str, float], y: Array, yd: Array) -> Array:

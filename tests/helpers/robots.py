@@ -150,6 +150,7 @@ def four_bar(closing: str = "axis", *, tilt: bool = True, scale: float = 1.0) ->
             loops = [Loop("B", LoopKind.POINT, Anchor("rocker", at(l3)), Anchor(BASE, Placement.of(foot, plane)))]
             # the rocker's frame differs: it starts at the coupler's tip, not at the ground
             home["q4"] = 1.0
+            del home["q3"]
         case _:
             raise AssertionError(closing)
     return Robot(

@@ -166,7 +166,10 @@ def _independent_rows(robot: Robot, loops: _Loops, home: Array, probes: list[Arr
 
 
 class _Connections:
-    """Points where bodies are joined, as functions of ``y``: what an idle spin leaves where it is."""
+    """Points where bodies are joined, as functions of ``y``: what an idle spin leaves where it is.
+
+    A body joined to one other only (a pendulum, a castor) counts with its orientation: its swing is a mobility.
+    """
 
     def __init__(self, loops: _Loops) -> None:
         tree, y = loops.tree, loops.y
@@ -178,6 +181,9 @@ class _Connections:
             if isinstance(loop, Loop):
                 points += [tree.anchor(loop.a, y)[1], tree.anchor(loop.b, y)[1]]
         outputs = [ca.vertcat(*points)]
+        joined = {body.parent for body in loops.robot.bodies}
+        joined |= {a.body for loop in loops.robot.loops if isinstance(loop, Loop) for a in (loop.a, loop.b)}
+        outputs += [ca.vec(tree.pose(index, y)[0]) for index, body in tree.bodies() if body.name not in joined]
         if loops.robot.platform is not None:
             rotation, position = tree.pose(tree.frame_of(loops.robot.platform), y)
             outputs.append(ca.vertcat(ca.vec(rotation), position))

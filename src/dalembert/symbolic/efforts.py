@@ -9,7 +9,17 @@ import casadi as ca
 
 from dalembert.errors import RobotError, choices
 from dalembert.robot import Coordinate, Distance, Effort, EffortKind, Robot
-from dalembert.robot.expression import CONSTANTS, FUNCTIONS, OPERATORS, Call, Expression, Name, Number
+from dalembert.robot.expression import (
+    CONSTANTS,
+    FUNCTIONS,
+    OPERATORS,
+    Call,
+    Expression,
+    Name,
+    Number,
+    names_in,
+    to_text,
+)
 from dalembert.symbolic.algebra import SX
 from dalembert.symbolic.tree import Tree
 
@@ -46,20 +56,17 @@ _FUNCTIONS: Mapping[str, Callable[..., SX]] = {
 
 
 def _symbolic(tree: Expression, q: Mapping[str, SX], qd: Mapping[str, SX], qdd: Mapping[str, SX]) -> SX:
-    """An expression of the robot file over joint coordinates; d(q) and dd(q) are their rates."""
+    """A checked expression of the robot file over joint coordinates; d(q) and dd(q) are their rates."""
     if isinstance(tree, Number):
         return ca.SX(tree.value)
     if isinstance(tree, Name):
         if tree.name in CONSTANTS:
             return ca.SX(CONSTANTS[tree.name])
-        if tree.name not in q:
-            raise RobotError(f"expression: no coordinate {tree.name!r}; {choices(tree.name, q)}")
         return q[tree.name]
     if tree.function in ("d", "dd"):
         rates = qd if tree.function == "d" else qdd
         (argument,) = tree.arguments
-        if not isinstance(argument, Name) or argument.name not in rates:
-            raise RobotError(f"expression: {tree.function}(...) takes a coordinate; {choices('', rates)}")
+        assert isinstance(argument, Name)
         return rates[argument.name]
     arguments = [_symbolic(a, q, qd, qdd) for a in tree.arguments]
     assert isinstance(tree, Call)
@@ -86,11 +93,35 @@ def _laws(effort: Effort, motion: RelativeMotion, named: tuple[Mapping[str, SX],
             return [_symbolic(e, *named) for e in effort.basis]
 
 
+def _check_laws(robot: Robot, effort: Effort) -> None:
+    """RobotError naming the effort when one of its expressions names what the robot does not have."""
+    for law in (*effort.basis, *(law for _, law in effort.force)):
+        for name in sorted(names_in(law)):
+            if name not in robot.coordinates:
+                raise RobotError(
+                    f"robot {robot.name!r}: effort {effort.name!r}: no coordinate {name!r}; "
+                    f"{choices(name, robot.coordinates)}"
+                )
+        if not _rates_of_coordinates(law):
+            raise RobotError(
+                f"robot {robot.name!r}: effort {effort.name!r}: {to_text(law)!r}: d(...) and dd(...) take a coordinate"
+            )
+
+
+def _rates_of_coordinates(tree: Expression) -> bool:
+    if not isinstance(tree, Call):
+        return True
+    if tree.function in ("d", "dd"):
+        return isinstance(tree.arguments[0], Name)
+    return all(_rates_of_coordinates(argument) for argument in tree.arguments)
+
+
 def effort_columns(robot: Robot, tree: Tree, y: SX, yd: SX, ydd: SX, velocity_map: SX) -> list[SX]:
     """Columns (k, number of its parameters) of each effort, projected by ``velocity_map`` G (n_y, k)."""
     named = tuple({name: z[i] for i, name in enumerate(robot.coordinates)} for z in (y, yd, ydd))
     blocks = []
     for effort in robot.efforts:
+        _check_laws(robot, effort)
         if effort.kind is EffortKind.FORCE:
             index = {name: i for i, name in enumerate(robot.coordinates)}
             column = ca.SX(ca.DM.zeros(velocity_map.shape[1]))
