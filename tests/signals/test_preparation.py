@@ -172,3 +172,25 @@ def test_tx40_choices_are_near_the_authors():
     settled = plan(log)
     assert 30.0 <= settled.lowpass.cutoff <= 100.0  # they took 50 Hz
     assert 30 <= settled.decimation.factor <= 150  # and 100
+
+
+def test_a_long_file_is_streamed_in_bounded_memory(tmp_path):
+    import tracemalloc
+
+    import pyarrow as pa
+
+    log = log_of(600_000, sigma=1e-5)
+    path = write_log(log, tmp_path / "long.parquet")
+    size = 8 * 5 * log.info.samples
+    del log
+    tracemalloc.start()
+    source = open_log(path, ARM)
+    settled = plan(source, SETTINGS)
+    tracemalloc.reset_peak()
+    arrow = 0
+    for _ in prepared(source, settled, 8192):
+        arrow = max(arrow, pa.total_allocated_bytes())  # a reader that keeps what it has read shows here
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert arrow < size / 2
+    assert peak < size

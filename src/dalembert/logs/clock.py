@@ -16,6 +16,7 @@ EXACT = 1e-3  # deviation from the grid, in periods, that is rounding: below any
 JITTER_SAFE = 0.05  # deviation, in periods, up to which a uniform grid is assumed without being asked
 _GAP = 1.5  # periods: the shortest step that misses a sample
 _OFF_MODE = 0.01  # share of unequal steps from which coarse stamps, not lost or repeated rows, explain them
+_PART = 1 << 20  # stamps looked at together: a long log has many
 _SHOWN = 3  # places printed in a message
 
 
@@ -79,7 +80,8 @@ def read_clock(t: Array, unit: float = 1.0, where: str = "log") -> Clock:
 
 def _slack(steps: Array, period: float, quantum: float) -> float:
     """How much longer than the period a step is that misses no sample, from rounding and jitter."""
-    away = np.abs(steps - np.median(steps))
+    away = steps - np.median(steps)
+    np.abs(away, out=away)
     rounded = quantum if float(np.mean(away > 0.5 * quantum)) >= _OFF_MODE else 0.0
     spread = max(0.0, 1.4826 * float(np.median(away)) - 1.5 * rounded)
     return max((_GAP - 1.0) * period, 1.01 * rounded, 10.0 * spread)
@@ -99,36 +101,39 @@ def _grid(t: Array, gaps: NDArray[np.int64], missed: NDArray[np.int64]) -> tuple
     index = np.arange(len(t), dtype=np.float64)
     if len(gaps):
         index[gaps[0] + 1 :] += np.repeat(np.cumsum(missed), np.diff([*gaps, len(t) - 1]))
-    middle_k, middle_t = float(np.mean(index)), float(np.mean(t - t[0]))
-    centred = index - middle_k
-    period = float(centred @ (t - t[0] - middle_t) / (centred @ centred))
+    last, middle_k = float(index[-1]), float(np.mean(index))
+    centred = np.subtract(index, middle_k, out=index)
+    away = t - t[0]
+    middle_t = float(np.mean(away))
+    away -= middle_t
+    period = float(centred @ away / (centred @ centred))
     if period <= 0.0:
         return float(np.median(np.diff(t))) or 1.0, float(t[0]), np.inf
-    away = t - t[0] - middle_t - period * centred
+    centred *= period
+    away -= centred
     top, bottom = float(np.max(away)), float(np.min(away))
     start = float(t[0]) + middle_t - period * middle_k + (top + bottom) / 2.0
     deviation = (top - bottom) / 2.0 / period
     if deviation <= EXACT:  # the stamps are the grid: keep its ends
-        return float((t[-1] - t[0]) / index[-1]), float(t[0]), deviation
+        return float((t[-1] - t[0]) / last), float(t[0]), deviation
     return period, start, deviation
 
 
 def _quantum(t: Array, unit: float) -> float:
-    """The largest power of ten (in the recorded unit) all stamps are multiples of, or the step of single
-    precision.
-    """
-    raw = t / unit
-    largest = max(float(np.max(np.abs(raw))), 1e-300)
+    """The largest power of ten (in the recorded unit) all stamps are multiples of, or the step of single precision."""
+    largest = max(float(np.max(np.abs(t))) / unit, 1e-300)
+    spacing = float(np.spacing(largest))
+    parts = [t[i : i + _PART] for i in range(0, len(t), _PART)]
     for digits in range(10):
-        scaled = raw * 10.0**digits
-        tolerance = max(8.0 * float(np.spacing(largest)) * 10.0**digits, 1e-6)
+        scale = 10.0**digits / unit
+        tolerance = max(8.0 * spacing * 10.0**digits, 1e-6)
         if tolerance > 0.1:
             break
-        if float(np.max(np.abs(scaled - np.rint(scaled)))) <= tolerance:
+        if all(float(np.max(np.abs(part * scale - np.rint(part * scale)))) <= tolerance for part in parts):
             return unit * 10.0**-digits
-    if np.array_equal(raw, raw.astype(np.float32)):
+    if all(np.array_equal(part / unit, (part / unit).astype(np.float32)) for part in parts):
         return unit * float(np.spacing(np.float32(largest)))
-    return float(np.spacing(largest)) * unit
+    return spacing * unit
 
 
 def _quantised(steps: Array, quantum: float, deviation: float, period: float) -> bool:

@@ -58,7 +58,8 @@ class ParquetTable:
             if not (numeric or pa.types.is_decimal(kind) or pa.types.is_timestamp(kind)):
                 raise LogError(f"{self.path}: column {name!r} holds {kind}, expected numbers")
         try:
-            with parquet.ParquetFile(self.path, buffer_size=1 << 20) as file:
+            # pre_buffer would keep every row group read so far
+            with parquet.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
                 for batch in file.iter_batches(batch_size=size, columns=list(dict.fromkeys(names)), use_threads=False):
                     yield self._block(batch, names)
         except (OSError, pa.ArrowException) as error:

@@ -172,14 +172,16 @@ def open_log(path: str | Path, robot: Robot, channels: str | Path | ChannelMap |
     Nothing is repaired: a log that needs it is read by :func:`read_log`.
     """
     opened = _open(path, robot, channels)
-    scan, stamps = opened.scan(), []
+    scan = opened.scan()
+    t = np.empty(opened.table.rows or 0)
     for raw in opened.table.batches(opened.layout.columns, _ROWS):
-        stamps.append(opened.stamps(raw, scan.rows))
+        if scan.rows + len(raw) > len(t):
+            t = np.resize(t, 2 * (scan.rows + len(raw)))
+        t[scan.rows : scan.rows + len(raw)] = opened.stamps(raw, scan.rows)
         scan.update(raw, opened.layout.apply(raw))
     scan.refuse_missing()
     notes = opened.checked(scan)
-    t = np.concatenate(stamps)
-    del stamps
+    t = t[: scan.rows]
     unit = opened.layout.time.unit
     clock = read_clock(t, unit, str(path))
     if not clock.uniform:
