@@ -51,6 +51,9 @@ def test_written_logs_keep_digits_payload_and_rates(tmp_path, suffix, rng):
     full = make_log(ARM, 1000.0, log.q, log.tau, payload="a tool", qd=rng.normal(size=log.q.shape), qdd=log.q)
     read = read_log(write_log(full, tmp_path / f"x.{suffix}"), ARM)
     assert read.payload == "a tool"
+    source = open_log(tmp_path / f"x.{suffix}", ARM)
+    assert source.info == read.info
+    assert source.with_payload("none").info.payload == "none"
     for name in ("q", "tau", "qd", "qdd"):
         np.testing.assert_array_equal(getattr(read, name), getattr(full, name))
     assert [p.name for p in tmp_path.iterdir()] == [f"x.{suffix}"]

@@ -5,7 +5,7 @@ file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +122,7 @@ def read_pieces(
 def _log(opened: _Opened, piece: Piece, notes: tuple[str, ...], number: int | None) -> Log:
     info = opened.info(len(piece.values), piece.start, piece.period, (*notes, *piece.notes))
     if number is not None:
-        info = LogInfo(**{**{f: getattr(info, f) for f in info.__slots__}, "name": f"{info.name}[{number}]"})
+        info = replace(info, name=f"{info.name}[{number}]")
     q, tau, qd, qdd = opened.layout.split(piece.values)
     return Log(
         info, sealed(info.times(0, info.samples)), sealed(q), sealed(tau),
@@ -136,6 +136,10 @@ class FileSource:
 
     info: LogInfo
     opened: _Opened
+
+    def with_payload(self, payload: str) -> FileSource:
+        """The same log, carrying the payload of that label."""
+        return replace(self, info=replace(self.info, payload=payload))
 
     def blocks(self, size: int) -> Iterator[Block]:
         """The samples in blocks of ``size``, whatever blocks the file is read in."""

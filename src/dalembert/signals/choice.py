@@ -4,8 +4,9 @@
   power (median over positions), both above the noise floor and below the cutoff.
 * Cutoff: where positions no longer stand 20 dB above their noise floor, median over positions, but not below ten motion
   bands (there the filter takes 1e-8 of the motion) nor above a fifth of the sampling rate.
-* Decimation: the low-pass 0.8 fm / (2 nd) keeps the acceleration band and five motion bands, at most the cutoff; at
-  least 200 rows are left.
+* Decimation: the low-pass 0.8 fm / (2 nd) keeps the acceleration band and five motion bands, at most half the cutoff:
+  the torque is not filtered with the positions, so only what that filter leaves alone may be compared. At least 200
+  rows are left.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from dalembert.errors import UsageError
 from dalembert.logs.log import Array
 from dalembert.signals.spectrum import Spectrum, power_spectrum
 
-__all__ = ["Choice", "choose"]
+__all__ = ["FLAT", "Choice", "choose"]
 
 _ABOVE_FLOOR = 100.0  # 20 dB
 _MOTIONS, _RATE_SHARE = 10.0, 0.2
 _BAND, _KEPT_MOTIONS = 0.99, 5.0
 _LEAST_ROWS = 200
+FLAT = 0.5  # of the cutoff: up to there a filter of order 4 takes less than 0.4 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ def choose(q: Array, rate: float, samples: int, cutoff: float | None = None, dec
         )
     if decimate is None:
         acceleration = float(np.median(_band(found, 4, cutoff or rate / 2.0)))
-        keep = min(max(acceleration, _KEPT_MOTIONS * motion), cutoff)
+        keep = max(acceleration, _KEPT_MOTIONS * motion)
+        if cutoff > 0.0:
+            keep = min(keep, FLAT * cutoff)
         most = max(1, samples // _LEAST_ROWS)
         decimate = int(max(1, min(0.4 * rate / keep, most)))
         reasons.append(

@@ -6,6 +6,7 @@ First :func:`plan` settles everything that depends on the whole log (cutoff, fac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from dalembert.errors import LogError, UsageError
 from dalembert.logs.log import Array, LogInfo, LogSource, sealed
 from dalembert.signals.border import border_samples
-from dalembert.signals.choice import choose
+from dalembert.signals.choice import FLAT, choose
 from dalembert.signals.decimation import DecimationFilter, decimation_filter
 from dalembert.signals.derivative import Differences
 from dalembert.signals.filter import Butterworth
@@ -121,6 +122,12 @@ def plan(source: LogSource, settings: SignalSettings | None = None) -> SignalPla
     rattle = velocity_noise(sigma, info.rate, lowpass, differences)
     slow, reach = np.zeros(q.shape[1]), 0
     notes = list(chosen.reasons)
+    kept = 0.4 * info.rate / chosen.decimate
+    if lowpass is not None and kept > 1.001 * FLAT * chosen.cutoff:
+        notes.append(
+            f"torque is compared up to {kept:.3g} Hz but positions are filtered at {chosen.cutoff:.3g} Hz: inertial "
+            f"parameters may be biased; decimate by {math.ceil(0.4 * info.rate / (FLAT * chosen.cutoff))} or more"
+        )
     if settings.mask is not None:
         slow = settings.mask.limits(rattle, _fastest(source, lowpass, settings))
         reach = settings.mask.reach(info.period, chosen.cutoff)
