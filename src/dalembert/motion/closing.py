@@ -30,6 +30,7 @@ _MAX_SURPRISE = 0.1  # [rad or m] an anchor further than this from its extrapola
 _ANCHOR_ITERATIONS = 12
 _BATCH_ITERATIONS = 25
 _MAX_JUMP = 0.5  # [rad or m] Newton steps larger than this mean that the branch is being left
+_NEAR_SINGULAR = 0.3  # share of the largest determinant below which samples between anchors are checked one by one
 _SMALLEST_STEP = 1e-4  # share of the way between two samples below which following gives up
 
 
@@ -51,9 +52,10 @@ class _OneSample:
 
     def __init__(self, model: Model, weight: Array, given: Given) -> None:
         inputs, outputs = model.newton_expression(given)
+        outputs = {**outputs, "C": model.dynamics.C}
         function = ca.Function("step", list(inputs.values()), [ca.densify(ca.cse(out)) for out in outputs.values()])
         self._y, self._theta = np.zeros(model.n_y), np.zeros(len(weight))
-        self._out = [np.zeros(function.numel_out(k)) for k in range(3)]
+        self._out = [np.zeros(function.numel_out(k)) for k in range(4)]
         self._buffer, self._run = function.buffer()
         buffer: Any = self._buffer
         for k, value in enumerate((self._y, self._theta, weight)):
@@ -62,7 +64,9 @@ class _OneSample:
             buffer.set_res(k, memoryview(value.data))
 
     def __call__(self, y: Array, theta: Array) -> list[Array]:
-        """Y after one step, closure rows and position mismatch before it; overwritten by the next call."""
+        """Y after one step; closure rows, position mismatch and C (column by column) before it; overwritten by the
+        next call.
+        """
         self._y[:], self._theta[:] = y, theta
         self._run()
         return self._out
@@ -84,6 +88,8 @@ class Closer:
         self._newton = model.newton_kernel(given)
         self._step = _OneSample(model, self.weight, given)
         self._loops = model.dynamics.assembly.closures.loops
+        self._guarded = bool(self._loops) and len(self.sensors) == model.r
+        self._home_determinant = self._determinant(self._jacobian(model.home)) if self._guarded else 1.0
 
     def _check_observed(self) -> None:
         model = self.model
@@ -96,19 +102,39 @@ class Closer:
                 f"{model.r} mobilities; add 'sensors:' on passive joints"
             )
 
+    # --- which assembly mode -------------------------------------------------------------------------------------
+    #
+    # Two modes meet where [C; T_s] is singular. Close to it they lie closer together than any bound on Newton's steps
+    # can tell; but its determinant changes sign from one to the other.
+
+    def _jacobian(self, y: Array) -> Array:
+        """C of the independent rows (n, m, n_y)."""
+        return np.asarray(self.model.loops_kernel()(y)["C"]).reshape(-1, self.model.n_y - self.model.r, self.model.n_y)
+
+    def _determinant(self, jacobian: Array) -> Array:
+        sensors = np.broadcast_to(self.sensors, (*jacobian.shape[:-2], *self.sensors.shape))
+        return np.asarray(np.linalg.det(np.concatenate([jacobian, sensors], axis=-2)))
+
+    def _side(self, jacobian: Array) -> Array:
+        """Determinant of [C; T_s] relative to home's: negative in another assembly mode."""
+        return self._determinant(jacobian) / self._home_determinant
+
     # --- one sample ----------------------------------------------------------------------------------------------
 
     def _solve(self, y: Array, theta: Array) -> Array | None:
         """Configuration at ``theta`` by Newton from ``y``; None when it does not follow."""
         for _ in range(_ANCHOR_ITERATIONS):
-            new, c, _ = self._step(y, theta)
+            new, c, _, jacobian = self._step(y, theta)
             step = np.abs(new - y).max()
             if not step < _MAX_JUMP:
                 return None
             y = new.copy()
             if step < 1e-9 and np.abs(c).max(initial=0.0) < 1e-8:
-                return y
+                return y if self._same_side(jacobian) else None
         return None
+
+    def _same_side(self, columns: Array) -> bool:
+        return not self._guarded or bool(self._side(columns.reshape(self.model.n_y, -1).T) > 0.0)
 
     def _follow(self, y: Array, start: Array, target: Array, where: str) -> Array:
         """Configuration at ``target`` by continuation from ``y`` at ``start``, in as many steps as it takes."""
@@ -125,9 +151,9 @@ class Closer:
         return y
 
     def _refuse(self, where: str, y: Array, theta: Array) -> None:
-        _, c, mismatch = self._step(y, theta)
+        _, c, mismatch, _ = self._step(y, theta)
         left = np.concatenate([c, mismatch]) if len(self.sensors) == self.model.r else c
-        jacobian = np.array(self.model.loops_kernel()(y)["C"][0]).reshape(-1, self.model.n_y)
+        jacobian = self._jacobian(y)[0]
         sigma = np.linalg.svd(np.vstack([jacobian, self.sensors]), compute_uv=False)[-1]
         raise ClosureError(
             f"robot {self.model.robot.name!r}: {where}: the loops do not close at the measured positions "
@@ -157,7 +183,21 @@ class Closer:
             return self._close_all(np.broadcast_to(y, (len(theta), len(y))).copy(), theta, times, unit)
         y = self._follow(y, self.sensors @ y, theta[0], unit.format(0, times[0]))
         at, anchors = self._anchors(y, theta, times, unit)
-        return self._close_all(self._between(at, anchors, len(theta)), theta, times, unit)
+        y = self._close_all(self._between(at, anchors, len(theta)), theta, times, unit)
+        return self._keep_mode(y, at, theta, times, unit) if self._guarded else y
+
+    def _keep_mode(self, y: Array, at: list[int], theta: Array, times: Array, unit: str) -> Array:
+        """Follow again, one by one, the samples near a singularity that were closed in another assembly mode."""
+        side = self._side(self._jacobian(y[at]))
+        near = np.minimum(side[:-1], side[1:]) < _NEAR_SINGULAR * side.max(initial=1.0)
+        between = [np.arange(a, b) for a, b, close in zip(at[:-1], at[1:], near, strict=True) if close]
+        if not between:
+            return y
+        checked = np.concatenate(between)
+        for k in checked[~(self._side(self._jacobian(y[checked])) > 0.0)]:
+            y[k] = self._follow(y[k - 1], theta[k - 1], theta[k], unit.format(k, times[k]))
+        self._verify(y, theta, times, unit)
+        return y
 
     def _anchors(self, y: Array, theta: Array, times: Array, unit: str) -> tuple[list[int], list[Array]]:
         """Samples followed one by one, closer together where Newton does not follow."""
@@ -215,10 +255,8 @@ class Closer:
                 y = np.ascontiguousarray(new)
             else:
                 y[open_] = new
-            open_ = open_[keep]
+            open_ = open_[keep & np.isfinite(step)]  # a lost sample must not stop the others: the first lost is named
             if not len(open_):
-                break
-            if not np.isfinite(step).all():
                 break
         self._verify(y, theta, times, unit)
         return y

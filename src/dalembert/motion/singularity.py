@@ -35,7 +35,7 @@ def singularity_margins(model: Model, y: ArrayLike) -> Margins:
         closure = np.linalg.svd(model.loops_kernel()(y)["C"].reshape(len(y), -1, model.n_y), compute_uv=False)[:, -1]
     if not model.n:
         return Margins(closure, none, none)
-    sigma: Array = np.linalg.svd(model.velocity_maps(y)[1], compute_uv=False)
+    sigma = np.asarray(np.linalg.svd(model.velocity_maps(y)[1], compute_uv=False), dtype=np.float64)
     smallest: Array = sigma[:, -1] if model.n >= model.r else np.zeros(len(y))
     with np.errstate(divide="ignore"):
         return Margins(closure, smallest, sigma[:, 0] / smallest)
