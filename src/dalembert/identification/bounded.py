@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from dalembert.errors import EstimationError, choices
 from dalembert.identification.conic import ConicProgram
@@ -122,7 +123,7 @@ def _active_set(t: Array, C: Array, d: Array, active: Mask) -> tuple[Array, Mask
         v, multipliers = t.copy(), np.zeros(len(d))
         if active.any():
             gap = d[active] - C[active] @ t
-            multipliers[active] = solve_linear(C[active].T, solve_linear(C[active], gap).values).values
+            multipliers[active] = _multipliers(C[active], gap)
             v = t + C[active].T @ multipliers[active]
         worst = int(np.argmin(multipliers))
         if multipliers[worst] < -MULTIPLIER * size:
@@ -135,3 +136,11 @@ def _active_set(t: Array, C: Array, d: Array, active: Mask) -> tuple[Array, Mask
             return v, active
         active[worst] = True
     return None
+
+
+def _multipliers(C: Array, gap: Array) -> Array:
+    """``(C C')^-1 gap`` from a QR of C'; the smallest ones where rows repeat each other."""
+    R = np.asarray(np.linalg.qr(C.T, mode="r"))
+    if R.shape[0] == R.shape[1] and np.abs(np.diag(R)).min() > FEASIBLE:
+        return np.asarray(solve_triangular(R, solve_triangular(R, gap, trans="T")))
+    return solve_linear(C.T, solve_linear(C, gap).values).values

@@ -19,8 +19,7 @@ from dalembert.identification.problem import Problem
 from dalembert.identification.rows import Array
 from dalembert.parameters import (
     N_INERTIAL,
-    from_log_cholesky,
-    log_cholesky_jacobian,
+    from_pseudo_inertia,
     to_log_cholesky,
 )
 
@@ -28,6 +27,11 @@ __all__ = ["BodyBlock", "Chart", "ExpBlock", "FreeBlock", "MassBlock", "build_ch
 
 # upper triangle of U for each log-Cholesky coordinate after alpha: d1 d2 d3 s12 s23 s13 t1 t2 t3 [Gnad24, eq. 13]
 _SLOTS = {1: (0, 0), 2: (1, 1), 3: (2, 2), 4: (0, 1), 5: (1, 2), 6: (0, 2), 7: (0, 3), 8: (1, 3), 9: (2, 3)}
+_ROWS = np.array([i for i, _ in _SLOTS.values()])
+_COLUMNS = np.array([j for _, j in _SLOTS.values()])
+_DIAGONAL = np.arange(3)
+# (10, 16): the ten parameters of a pseudo-inertia, a linear map
+_FROM_PSEUDO = np.array([from_pseudo_inertia(unit.reshape(4, 4)) for unit in np.eye(16)]).T
 # entry of the pseudo-inertia that is an off-diagonal parameter, by its index among the ten
 _ENTRY = {1: (0, 1), 2: (0, 2), 4: (1, 2), 6: (0, 3), 7: (1, 3), 8: (2, 3)}
 _TENSOR_INDEX = {(0, 0): 0, (0, 1): 1, (0, 2): 2, (1, 1): 3, (1, 2): 4, (2, 2): 5}
@@ -89,8 +93,9 @@ class BodyBlock:
         return full
 
     def value(self, theta: Array) -> Array:
+        U = self.upper(theta)
         out = np.empty(N_INERTIAL)
-        out[_order(self.axes)] = from_log_cholesky(self._full(theta))
+        out[_order(self.axes)] = _FROM_PSEUDO @ (U.T @ U).reshape(16)
         return out
 
     def log_barrier(self, theta: Array) -> float:
@@ -98,15 +103,19 @@ class BodyBlock:
         full = self._full(theta)
         return float(-2.0 * (4.0 * full[0] + full[1:4].sum()))
 
-    def whitener(self, theta: Array) -> Array:
-        """(10, 10): svec of ``U^-T dJ U^-1`` for a change of the ten parameters, J = U'U."""
+    def upper(self, theta: Array) -> Array:
+        """U (4, 4) in the order of the axes, J = U'U [Gnad24, eq. 13]."""
         full = self._full(theta)
         U = np.zeros((4, 4))
+        U[_ROWS, _COLUMNS] = full[1:]
+        U[_DIAGONAL, _DIAGONAL] = np.exp(full[1:4])
         U[3, 3] = 1.0
-        for k, slot in _SLOTS.items():
-            U[slot] = np.exp(full[k]) if k <= 3 else full[k]
+        return np.asarray(np.exp(full[0]) * U)
+
+    def whitener(self, theta: Array) -> Array:
+        """(10, 10): svec of ``U^-T dJ U^-1`` for a change of the ten parameters."""
         out = np.empty((N_INERTIAL, N_INERTIAL))
-        out[:, _order(self.axes)] = pseudo_basis(np.exp(full[0]) * U.T)
+        out[:, _order(self.axes)] = pseudo_basis(self.upper(theta).T)
         return out
 
     def reach(self, theta: Array, change: Array) -> float:
@@ -114,8 +123,14 @@ class BodyBlock:
         return -1.0 / least if least < 0.0 else np.inf
 
     def jacobian(self, theta: Array) -> Array:
-        full = self._full(theta)
-        J = log_cholesky_jacobian(full)
+        full, U = self._full(theta), self.upper(theta)
+        dU = np.zeros((N_INERTIAL, 4, 4))
+        dU[0] = U
+        scale = np.exp(full[0])
+        dU[np.arange(1, N_INERTIAL), _ROWS, _COLUMNS] = scale
+        dU[_DIAGONAL + 1, _DIAGONAL, _DIAGONAL] = scale * np.exp(full[1:4])
+        half = np.swapaxes(dU, 1, 2) @ U
+        J = _FROM_PSEUDO @ (half + np.swapaxes(half, 1, 2)).reshape(N_INERTIAL, 16).T
         if self.mass is not None:
             J[:, 7:] -= np.outer(J[:, 0], full[7:] / (1.0 + full[7:] @ full[7:]))
         out = np.empty((N_INERTIAL, self.size))

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
+from dalembert.identification.factor import one_thread
 from dalembert.identification.rows import Array
 
-__all__ = ["LinearSolution", "column_scale", "least_squares", "null_space", "solve_linear"]
+__all__ = ["LinearSolution", "column_scale", "least_squares", "null_space", "solve_linear", "solve_quickly"]
 
 # A direction of unit-norm columns that moves the rows by less than this is not excited by the log. Exact dependencies
 # come out at 1e-15 after a QR of W; a log that needs more than ten of the sixteen digits of a double is worth no less.
@@ -70,7 +72,9 @@ def solve_linear(A: Array, b: Array) -> LinearSolution:
     """Least squares of ``A x = b`` by SVD of A with unit-norm columns."""
     k = A.shape[1]
     scale = column_scale(A)
-    U, s, Vt = np.linalg.svd(A * scale, full_matrices=False)
+    with one_thread():
+        U, s, Vt = np.linalg.svd(A * scale, full_matrices=False)
+        raw = np.linalg.svd(A, compute_uv=False)
     rank = int(np.sum(s > RANK_TOLERANCE * s[0])) if s.size and s[0] > 0.0 else 0
     half = scale[:, None] * (Vt[:rank].T / s[:rank])
     values = half @ (U[:, :rank].T @ b)
@@ -78,9 +82,19 @@ def solve_linear(A: Array, b: Array) -> LinearSolution:
     if rank < k:
         # the projector on the row space has a unit diagonal exactly where no null direction moves the parameter
         determined = 1.0 - np.sum(Vt[:rank] ** 2, axis=0) < NULL_SHARE
-    raw = np.linalg.svd(A, compute_uv=False)
     condition = float(raw[0] / raw[rank - 1]) if rank and raw[rank - 1] > 0.0 else 1.0
     return LinearSolution(values, determined, rank, condition, float(np.linalg.norm(b - A @ values)), half, U[:, :rank])
+
+
+def solve_quickly(A: Array, b: Array) -> Array:
+    """Least squares of ``A x = b`` by QR, several times faster; by SVD where the triangle is not clearly regular."""
+    k = A.shape[1]
+    scale = column_scale(A)
+    R = np.asarray(np.linalg.qr(np.column_stack([A * scale, b]), mode="r"))
+    diagonal = np.abs(np.diag(R))[:k]
+    if len(diagonal) == k and diagonal.min(initial=1.0) > RANK_TOLERANCE:
+        return np.asarray(scale * solve_triangular(R[:k, :k], R[:k, k]))
+    return solve_linear(A, b).values
 
 
 def least_squares(R: Array, columns: Sequence[int]) -> LinearSolution:

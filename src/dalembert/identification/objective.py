@@ -102,11 +102,8 @@ def bregman(ten: Array, L: Array) -> float:
 
 def pseudo_basis(L: Array) -> Array:
     """(10, 10): scaled upper triangle (off-diagonal times sqrt 2) of ``L^-1 J(p) L^-T`` as a linear map of p."""
-    out = np.empty((N_INERTIAL, N_INERTIAL))
-    for k in range(N_INERTIAL):
-        half = solve_triangular(L, pseudo_inertia(np.eye(N_INERTIAL)[k]), lower=True)
-        out[:, k] = svec(solve_triangular(L, half.T, lower=True))
-    return out
+    inverse = solve_triangular(L, np.eye(4), lower=True)
+    return np.asarray((inverse @ _PSEUDO @ inverse.T)[:, _TRIANGLE[0], _TRIANGLE[1]].T * _FACTOR[:, None])
 
 
 # Clarabel's order of a symmetric matrix: upper triangle, column by column
@@ -115,6 +112,7 @@ _TRIANGLE = (
     np.array([j for j in range(4) for i in range(j + 1)]),
 )
 _FACTOR = np.where(_TRIANGLE[0] == _TRIANGLE[1], 1.0, _OFF)
+_PSEUDO = np.array([pseudo_inertia(unit) for unit in np.eye(N_INERTIAL)])  # J of each parameter alone
 
 
 def svec(X: Array) -> Array:

@@ -11,7 +11,7 @@ from dalembert.errors import EstimationError, RobotError
 from dalembert.identification.chart import BodyBlock, Chart, ExpBlock, MassBlock, build_chart
 from dalembert.identification.convex import physical_estimate
 from dalembert.identification.factor import one_thread
-from dalembert.identification.linear import solve_linear
+from dalembert.identification.linear import solve_linear, solve_quickly
 from dalembert.identification.objective import Body, Objective, Regularisation, Weighting, assemble, pseudo_basis, svec
 from dalembert.identification.outcome import require_columns
 from dalembert.identification.problem import Estimate, Problem, Status
@@ -143,7 +143,7 @@ class _Descent:
         rows, residual = _model(objective, standard)
         extra, rest = self.barrier.rows(self.theta, mu)
         A, b = np.vstack([rows @ D, extra]), -np.concatenate([residual, rest])
-        step = solve_linear(A, b).values
+        step = solve_quickly(A, b)
         decrement = 2.0 * float(np.sum((A @ step) ** 2))
         change = D @ step
         reach = chart.reach(self.theta, change)

@@ -69,6 +69,8 @@ def check_block(block: RowBlock, number: int, p: int, groups: tuple[str, ...]) -
         raise EstimationError(
             f"{where}: W {block.W.shape}, y {block.y.shape}, sample {block.sample.shape}, expected ({m}, {p}), ({m},), ({m},)"
         )
+    if m and block.sample.min() < 0:
+        raise EstimationError(f"{where}: sample {block.sample.min()}, expected instants numbered from 0")
     for name, values in (("W", block.W), ("y", block.y)):
         # the sum of finite values is finite unless it overflows: one cheap pass before the exact one
         if not np.isfinite(values.sum()) and not np.isfinite(values).all():
