@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,23 @@ from dalembert.identification.fit import Fit
 from dalembert.identification.friction import TERMS, FrictionLaws, FrictionModel, friction_coordinates
 from dalembert.identification.friction_rows import FrictionRows, Tracks
 from dalembert.identification.observation import LogRows
-from dalembert.identification.rows import Rows
+from dalembert.identification.rows import RowBlock, Rows
 from dalembert.logs import LogSource
 from dalembert.model import Model, build_model
-from dalembert.robot import Robot, read_yaml
+from dalembert.robot import Coordinate, Distance, Robot, read_yaml
 from dalembert.robot.yaml_writer import yaml_text
 from dalembert.signals import SignalSettings
 
-__all__ = ["FittedModel", "describe", "fitted", "laws_from_dict", "laws_to_dict", "rows_of"]
+__all__ = [
+    "FittedModel",
+    "TiedRows",
+    "describe",
+    "dry_rows",
+    "fitted",
+    "laws_from_dict",
+    "laws_to_dict",
+    "rows_of",
+]
 
 Array = NDArray[np.float64]
 
@@ -58,10 +67,10 @@ class FittedModel:
         return rows_of(
             self.model, sources, signals=signals, projection=self.projection, sigma=self.sigma, payloads=self.payloads,
             described=self.described, laws=self.laws, ties=self.ties,
-        )[0]  # fmt: skip
+        )  # fmt: skip
 
 
-class _TiedRows:
+class TiedRows:
     """Rows whose columns of parameters meant to be equal are summed."""
 
     def __init__(self, rows: Rows, ties: Ties) -> None:
@@ -70,10 +79,8 @@ class _TiedRows:
         self.parameters = (*ties.names, *rows.parameters[self._split :])
         self.groups, self.dof_share = rows.groups, rows.dof_share
 
-    def blocks(self):  # type: ignore[no-untyped-def]
+    def blocks(self) -> Iterator[RowBlock]:
         """The rows with tied columns."""
-        from dataclasses import replace
-
         for block in self.rows.blocks():
             tied = block.W[:, : self._split] @ self.ties.matrix
             yield replace(block, W=np.asfortranarray(np.hstack([tied, block.W[:, self._split :]])))
@@ -88,30 +95,22 @@ def rows_of(
     sigma: Array | None,
     payloads: Sequence[str],
     described: Robot,
-    laws: FrictionLaws | FrictionModel | None,
+    laws: FrictionLaws | None,
     ties: Ties,
-) -> tuple[Rows, LogRows, Tracks | None]:
-    """Rows of logs under a model, friction laws and ties; also the rigid rows and the friction coordinates' motion.
-
-    A :class:`FrictionModel` is set on every coordinate by the size of its motion in these logs.
-    """
+) -> Rows:
+    """Rows of logs under a model, friction laws and ties."""
     places = friction_coordinates(described) if laws is not None else {}
-    dry = _dry(model, projection, places) if places else ()
+    dry = dry_rows(model, projection, places) if places else ()
     rigid = LogRows(
         model, sources, signals=signals, projection=projection, sigma=sigma, payloads=payloads, dry=dry
     )  # fmt: skip
-    rows: Rows = rigid
-    tracks = None
-    if laws is not None:
-        tracks = Tracks(rigid, places)
-        set_laws = tracks.laws(laws) if isinstance(laws, FrictionModel) else laws
-        rows = FrictionRows(tracks, set_laws)
-    if len(ties.names) < len(ties.matrix):
-        rows = _TiedRows(rows, ties)
-    return rows, rigid, tracks
+    rows: Rows = rigid if laws is None else FrictionRows(Tracks(rigid, places), laws)
+    return rows if len(ties.names) == len(ties.matrix) else TiedRows(rows, ties)
 
 
-def _dry(model: Model, projection: str | None, places: Mapping[str, Any]):  # type: ignore[no-untyped-def]
+def dry_rows(
+    model: Model, projection: str | None, places: Mapping[str, Coordinate | Distance]
+) -> tuple[tuple[frozenset[int], Coordinate | Distance], ...]:
     """Which rows each friction coordinate enters."""
     kernel = model.coordinates_kernel(projection or model.default_projection, places)
     rows, columns = kernel.nonzeros["D"]

@@ -6,7 +6,7 @@ friction coordinate and decimated by the same low-pass with the same samples lef
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,12 +107,17 @@ class Tracks:
 
 
 class FrictionRows:
-    """Rigid rows with the columns of friction laws appended; a :class:`~dalembert.identification.rows.Rows`."""
+    """Rigid rows with the columns of friction laws appended; a :class:`~dalembert.identification.rows.Rows`.
 
-    def __init__(self, tracks: Tracks, laws: FrictionLaws) -> None:
-        self.tracks, self.laws = tracks, laws
+    With ``slopes`` the derivatives of those columns by the shape parameters follow, one column for each pair of
+    ``slope_pairs`` (column it is the derivative of, shape parameter).
+    """
+
+    def __init__(self, tracks: Tracks, laws: FrictionLaws, *, slopes: bool = False) -> None:
+        self.tracks, self.laws, self.slopes = tracks, laws, slopes
         rigid = tracks.rigid
-        self.parameters = (*rigid.parameters, *laws.names)
+        self.slope_pairs = _slope_pairs(laws, len(rigid.parameters)) if slopes else ()
+        self.parameters = (*rigid.parameters, *laws.names, *(f"slope{k}" for k in range(len(self.slope_pairs))))
         self.groups, self.dof_share = rigid.groups, rigid.dof_share
         self.runs = rigid.runs
 
@@ -141,8 +146,8 @@ class FrictionRows:
         unknown state before the log.
         """
         laws = [model for _, model in self.laws.laws]
-        sizes = [len(model.symbols) for model in laws]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        width = sum(len(model.symbols) for model in laws)
+        parts = _parts(laws, self.slopes)
         states = [model.start() for model in laws]
         groups = [Decimated(run.plan) for _ in self.groups]
         factor, half = run.plan.decimation.factor, run.plan.decimation.half
@@ -155,24 +160,47 @@ class FrictionRows:
                 yield g, sample, columns, (sample * factor - half < settled_from) & (settled_from > 0)
 
         for track in self.tracks.blocks(run):
-            efforts = np.empty((int(starts[-1]), len(track.x)))
+            efforts = np.empty((width + len(self.slope_pairs), len(track.x)))
             for k, motion in enumerate(self.tracks.motions(run, track)):
                 step = laws[k].advance(motion, states[k])
                 states[k] = step.state
-                efforts[starts[k] : starts[k + 1]] = step.columns.T
+                efforts[parts[k][0]] = step.columns.T
+                if self.slopes:
+                    efforts[parts[k][1]] = laws[k].slopes(motion).reshape(len(motion), -1).T
                 if not step.settled.all():
                     settled_from = max(settled_from, seen + int(np.flatnonzero(~step.settled)[-1]) + 1)
             seen += len(track.x)
             for g, group in enumerate(groups):
-                yield from out(g, group.push(self._into_row(g, track.D, efforts, starts), track.weight[g]))
+                yield from out(g, group.push(self._into_row(g, track.D, efforts, parts), track.weight[g]))
         for g, group in enumerate(groups):
             yield from out(g, group.finish())
 
-    def _into_row(self, row: int, directions: Array, efforts: Array, starts: NDArray[np.int64]) -> Array:
+    def _into_row(self, row: int, directions: Array, efforts: Array, parts: Sequence[tuple[slice, slice]]) -> Array:
         """Friction columns of one row (k, n): each effort times how it enters there."""
         columns = np.zeros_like(efforts)
         for entry, (r, c) in enumerate(self.tracks.entries):
             if r == row:
-                part = slice(int(starts[c]), int(starts[c + 1]))
-                columns[part] = efforts[part] * directions[entry]
+                for part in parts[c]:
+                    columns[part] = efforts[part] * directions[entry]
         return columns
+
+
+def _parts(laws: Sequence[FrictionModel], slopes: bool) -> list[tuple[slice, slice]]:
+    """Where each law's columns stand, and its slopes (column by column, shape by shape) behind all columns."""
+    out, column = [], 0
+    slope = sum(len(model.symbols) for model in laws)
+    for model in laws:
+        k, s = len(model.symbols), len(model.symbols) * len(model.shape) if slopes else 0
+        out.append((slice(column, column + k), slice(slope, slope + s)))
+        column, slope = column + k, slope + s
+    return out
+
+
+def _slope_pairs(laws: FrictionLaws, first: int) -> tuple[tuple[int, int], ...]:
+    """(column of W, shape parameter) of every slope column."""
+    pairs, column, shape = [], first, 0
+    for _, model in laws.laws:
+        k, s = len(model.symbols), len(model.shape)
+        pairs += [(column + i, shape + j) for i in range(k) for j in range(s)]
+        column, shape = column + k, shape + s
+    return tuple(pairs)

@@ -1,0 +1,149 @@
+"""Fitting a friction model's shapes and choosing among models, on the rows of real logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.identification.base import BaseSet
+from dalembert.identification.factor import accumulate, combine, one_thread, triangle
+from dalembert.identification.friction import (
+    CANDIDATES,
+    MODELS,
+    Fold,
+    FoldError,
+    FrictionLaws,
+    FrictionModel,
+    Selection,
+    contiguous_folds,
+    fit_shapes,
+    projected_residual,
+    select_friction,
+    solve_nonnegative,
+)
+from dalembert.identification.friction_rows import FrictionRows, Tracks
+from dalembert.identification.linear import solve_linear
+from dalembert.identification.observation import LogRows
+from dalembert.identification.rows import RowBlock, Rows
+
+__all__ = ["Part", "auto_friction", "fitted_shapes", "nonnegative_columns"]
+
+Array = NDArray[np.float64]
+Progress = Callable[[str], None]
+
+GUARD = 5  # decimated instants left out around a block: the support of the decimation filter on one side is nine
+COMPARED = tuple(MODELS[name] for name in CANDIDATES)
+DAHL = "Fd"  # symbols whose coefficients are kept >= 0: neighbouring elements would otherwise cancel each other
+
+
+class Part:
+    """The rows of some instants of a source."""
+
+    def __init__(self, rows: Rows, fold: Fold, *, held: bool) -> None:
+        self.rows, self.fold, self.held = rows, fold, held
+        self.parameters, self.groups, self.dof_share = rows.parameters, rows.groups, rows.dof_share
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Blocks cut to the instants wanted."""
+        choose = self.fold.held if self.held else self.fold.train
+        for block in self.rows.blocks():
+            keep = choose(block.sample, block.run)
+            if keep.any():
+                yield replace(block, W=block.W[keep], y=block.y[keep], sample=block.sample[keep])
+
+
+def _silent(_: str) -> None:
+    """Progress nobody asked for."""
+
+
+def nonnegative_columns(names: Sequence[str]) -> NDArray[np.bool_]:
+    """Which columns belong to presliding elements, whose coefficients cannot be negative."""
+    return np.array([name.startswith(DAHL) and name[2:3].isdigit() for name in names], dtype=bool)
+
+
+def _fit(rows: Rows, columns: Sequence[int]) -> tuple[Array, Array]:
+    """Weighted least squares on base columns with presliding coefficients >= 0: values, weights of the groups."""
+    factors = accumulate(rows)
+    weights = np.array([_weight(f.R[:, list(columns)], f.R[:, -1], f.count) for f in factors])
+    r = combine(factors, weights)
+    mask = nonnegative_columns([rows.parameters[k] for k in columns])
+    return solve_nonnegative(r[:, list(columns)], r[:, -1], mask).values, weights
+
+
+def _weight(r: Array, y: Array, count: float) -> float:
+    residual = solve_linear(r, y).residual
+    return float(np.sqrt(count) / residual) if residual > 0.0 else 1.0
+
+
+def _errors(rows: Rows, columns: Sequence[int], values: Array, weights: Array) -> tuple[float, float]:
+    """Weighted squared residual and squared torque of rows."""
+    residual = norm = 0.0
+    for block in rows.blocks():
+        scale = weights[block.group] ** 2
+        residual += scale * float(np.sum((block.y - block.W[:, list(columns)] @ values) ** 2))
+        norm += scale * float(np.sum(block.y**2))
+    return residual, norm
+
+
+def fitted_shapes(
+    tracks: Tracks, model: FrictionModel, base: Callable[[FrictionLaws], BaseSet], fold: Fold | None = None
+) -> FrictionLaws:
+    """The laws with shape parameters found by variable projection, on the instants a fold trains on (all without)."""
+    laws = tracks.laws(model)
+    if not laws.shape:
+        return laws
+    rigid = len(tracks.rigid.parameters)
+    found = base(laws).independent
+    weights: Array | None = None
+
+    def residual(shapes: Array) -> tuple[Array, Array]:
+        nonlocal weights
+        rows = FrictionRows(tracks, laws.with_shape(shapes.tolist()), slopes=True)
+        factors = accumulate(rows if fold is None else Part(rows, fold, held=False))
+        if weights is None:  # of the first shapes, then kept: the cost must not change its measure on the way
+            weights = np.array([_weight(f.R[:, list(found)], f.R[:, -1], f.count) for f in factors])
+        place = {column: k for k, column in enumerate(found)}
+        pairs = [(place[column], shape) for column, shape in rows.slope_pairs if column in place]
+        slopes = [k for k, (column, _) in enumerate(rows.slope_pairs) if column in place]
+        first = rigid + len(laws.names)
+        r = triangle(combine(factors, weights)[:, [*found, *(first + k for k in slopes), -1]])
+        return projected_residual(r, len(found), pairs)
+
+    with one_thread():
+        return laws.with_shape(fit_shapes(residual, laws.shape).values.tolist())
+
+
+def auto_friction(
+    rigid: Callable[[FrictionModel], tuple[LogRows, Tracks]],
+    base: Callable[[LogRows, FrictionLaws], BaseSet],
+    *,
+    candidates: Sequence[FrictionModel] = COMPARED,
+    blocks: int = 5,
+    progress: Progress = _silent,
+) -> Selection:
+    """The friction model that predicts blocks left out best.
+
+    ``rigid`` gives the rows without friction and the friction coordinates' motion for a model that replaces the robot's
+    own friction; ``base`` the base set of those rows with laws beside them.
+    """
+    prepared = {model.name: rigid(model) for model in candidates}
+    some = next(iter(prepared.values()))[0]
+    factor = {run.name: run.plan.decimation.factor for run in some.runs}
+    instants = {run.name: -(-run.plan.samples // factor[run.name]) for run in some.runs}
+    folds = contiguous_folds(instants, blocks, GUARD)
+
+    def evaluate(model: FrictionModel, fold: Fold) -> FoldError:
+        progress(f"friction {model.name!r}: block {fold.number + 1} of {len(folds)} left out")
+        rows, tracks = prepared[model.name]
+        laws = fitted_shapes(tracks, model, lambda found: base(rows, found), fold)
+        whole = FrictionRows(tracks, laws)
+        columns = base(rows, laws).independent
+        train, held = Part(whole, fold, held=False), Part(whole, fold, held=True)
+        values, weights = _fit(train, columns)
+        return FoldError(*_errors(train, columns, values, weights), *_errors(held, columns, values, weights))
+
+    with one_thread():
+        return select_friction(candidates, evaluate, folds)
