@@ -1,0 +1,85 @@
+"""From recorded arrays to the outcome of a simulation: truth, status, log."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.logs import Log, make_log
+from dalembert.model import Model
+from dalembert.simulation.options import Options
+from dalembert.simulation.reference import Reference
+from dalembert.simulation.result import Simulation, Status, Truth, status_of
+from dalembert.simulation.setup import Fault
+
+__all__ = ["judge", "truth_of", "unreachable"]
+
+Array = NDArray[np.float64]
+
+_SATURATED = 0.005  # share of the samples with a motor at its limit, above which a run is called saturated
+_LOST = 0.2  # [rad or m] off the reference when a loop opens: the controller lost the robot before
+
+
+def truth_of(model: Model, kept: dict[str, Array], rate: float, reference: Reference) -> Truth:
+    """The motion behind recorded ``y v vd tau e``, up to where the motors leave the reference altogether."""
+    n = len(kept["y"])
+    maps = model.velocity_maps(kept["y"])[0] if n else np.zeros((0, model.n_y, model.r))
+    yd = sum((maps[:, :, k] * kept["v"][:, k, None] for k in range(model.r)), np.zeros((n, model.n_y)))
+    bias = model.velocity_kernel()(kept["y"], yd)["g"] if n else yd
+    ydd = sum((maps[:, :, k] * kept["vd"][:, k, None] for k in range(model.r)), bias)
+    t = reference.t[0] + np.arange(n) / rate
+    wanted = np.stack([np.interp(t, reference.t, column) for column in reference.q.T], axis=1)
+    q = kept["y"] @ model.robot.motor_map().T
+    trusted = _trusted(q, wanted)
+    fields = (t, kept["y"], yd, ydd, kept["v"], kept["vd"], kept["tau"], q, wanted, kept["e"])
+    return Truth(*(_sealed(f, trusted) for f in fields))
+
+
+def _trusted(q: Array, wanted: Array) -> int:
+    """Samples before the motors are further from the reference than its own span and 1 rad or m."""
+    if not len(q):
+        return 0
+    reach = 1.0 + np.ptp(wanted, axis=0)
+    lost = np.flatnonzero(~(np.abs(q - wanted) < reach).all(axis=1))
+    return int(lost[0]) if len(lost) else len(q)
+
+
+def _sealed(array: Array, n: int) -> Array:
+    out = np.ascontiguousarray(array[:n])
+    out.setflags(write=False)
+    return out
+
+
+def judge(truth: Truth, fault: Fault, saturated: int, samples: int, rate: float) -> tuple[Status, str]:
+    """How a run of ``samples`` ended, and in words where."""
+    if fault or len(truth.t) < samples:
+        lost = len(truth.t) and np.abs(truth.error[-1]).max() > _LOST
+        status = status_of(fault)
+        if not fault or (fault in (Fault.OPEN, Fault.SINGULAR) and lost):
+            status = Status.DIVERGED
+        at = float(truth.t[-1]) if len(truth.t) else 0.0
+        return status, f"{status.value} after {at:.6g} s of {(samples - 1) / rate:.6g} s"
+    if saturated > _SATURATED * samples:
+        return (
+            Status.SATURATED,
+            f"a motor was at its torque limit in {100.0 * saturated / samples:.1f} % of the samples",
+        )
+    return Status.OK, ""
+
+
+def unreachable(model: Model, reason: str, options: Options, name: str) -> Simulation:
+    """The outcome of a reference that cannot be followed: no samples."""
+
+    def none(k: int) -> Array:
+        return np.zeros((0, k))
+
+    n, ny, r = model.n, model.n_y, model.r
+    truth = Truth(np.zeros(0), none(ny), none(ny), none(ny), none(r), none(r), none(n), none(n), none(n), none(2))
+    log: Log = make_log(
+        model.robot,
+        options.log_rate or options.control_rate,
+        none(len(model.robot.sensor_map())),
+        none(n - len(model.robot.unmeasured)),
+        name=name,
+    )
+    return Simulation(Status.LEFT_WORKSPACE, reason, log, truth, {}, False)

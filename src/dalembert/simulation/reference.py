@@ -1,0 +1,66 @@
+"""A reference: where motors and robot should be at every tick of the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.errors import UsageError
+from dalembert.model import Model, build_model
+from dalembert.motion import Closer
+
+__all__ = ["Reference", "make_reference"]
+
+Array = NDArray[np.float64]
+Path = Callable[[ArrayLike], tuple[Array, Array, Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Motor positions and rates ``q qd qdd`` (ticks, n), tree coordinates and rates ``y yd ydd`` (ticks, n_y), times
+    ``t`` (ticks,) [s] at the controller's ``rate`` [Hz].
+    """
+
+    rate: float
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    y: Array
+    yd: Array
+    ydd: Array
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last tick [s]."""
+        return (len(self.t) - 1) / self.rate
+
+
+def make_reference(model: Model, path: Path, duration: float | None = None, rate: float = 1000.0) -> Reference:
+    """Ticks of a path: position, velocity and acceleration at given times.
+
+    The path moves the coordinates named by its attribute ``coordinates``, as many as mobilities; without it, the
+    model's independent ones. The word "motors" says motor positions.
+    """
+    duration = float(getattr(path, "duration", 0.0)) if duration is None else duration
+    if not (np.isfinite(duration) and duration > 0.0 and np.isfinite(rate) and rate > 0.0):
+        raise UsageError(f"reference: {duration} s at {rate} Hz, expected a positive duration and rate")
+    t = np.arange(round(duration * rate) + 1) / rate
+    x, xd, xdd = path(t)
+    given: Any = "independent"
+    names = getattr(path, "coordinates", None)
+    follower = model
+    if names == "motors":
+        given = "sensors"
+    elif names is not None and tuple(names) != model.independent:
+        follower = build_model(model.robot, independent=tuple(names), backend=model.backend)
+    motion = Closer(follower, given=given).motion(x, xd, xdd, t)
+    turns = model.robot.motor_map().T
+    arrays = [motion.y @ turns, motion.yd @ turns, motion.ydd @ turns, motion.y, motion.yd, motion.ydd]
+    for array in (t, *arrays):
+        array.setflags(write=False)
+    return Reference(rate, t, *cast("list[Array]", [np.ascontiguousarray(a) for a in arrays]))
