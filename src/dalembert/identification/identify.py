@@ -22,6 +22,7 @@ from dalembert.identification.base import (
 )
 from dalembert.identification.choose_friction import auto_friction, fitted_shapes, nonnegative_columns
 from dalembert.identification.constraints import Constraints
+from dalembert.identification.essential import Essential, Reduction
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import TiedRows, describe, dry_rows
 from dalembert.identification.friction import (
@@ -40,6 +41,7 @@ from dalembert.identification.prior import Prior
 from dalembert.identification.problem import Estimate, Estimator, Problem
 from dalembert.identification.rows import Rows
 from dalembert.identification.uncertainty import Robust, robust_covariance
+from dalembert.identification.verdict import assess
 from dalembert.identification.wls import Wls
 from dalembert.logs import LogSource
 from dalembert.model import Model, build_model
@@ -81,7 +83,7 @@ class Identification:
     prepared: Prepared
     estimate: Estimate
     robust: Robust | None
-    dropped: Mapping[str, float] = field(default_factory=dict)
+    essential: Essential | None = None
 
 
 def _with_payloads(robot: Robot, payloads: Sequence[str]) -> Robot:
@@ -342,18 +344,28 @@ def identify(
     sigma: ArrayLike | None = None,
     prior: Prior | None = None,
     constraints: Constraints | None = None,
+    essential: Reduction | None = None,
     progress: Progress = _silent,
 ) -> Identification:
-    """Identify a robot from logs; see :func:`prepare_problem` for the options."""
+    """Identify a robot from logs; see :func:`prepare_problem` for the options.
+
+    ``essential`` drops base parameters the log gives no reason to keep; None keeps all.
+    """
     chosen = estimator or Wls()
     prepared = prepare_problem(
         model, logs, projection=projection, signals=signals, payload=payload, friction=friction, symmetric=symmetric,
         sigma=sigma, prior=prior, constraints=constraints, progress=progress,
     )  # fmt: skip
-    prepared, idle = without_idle_elements(prepared)
+    prepared, dropped = without_idle_elements(prepared)
+    reduced = None
+    if essential is not None:
+        progress(f"looking for the essential parameters ({essential.rule})")
+        reduced = essential.reduce(prepared.problem)
+        dropped |= {item.name: item.value for item in reduced.dropped}
+        prepared = replace(prepared, problem=reduced.problem, notes=(*prepared.notes, str(reduced)))
     progress(f"estimating by {chosen.method}")
     estimate, robust = solve(prepared, chosen)
-    return Identification(make_fit(prepared, estimate, robust, idle), prepared, estimate, robust, idle)
+    return Identification(make_fit(prepared, estimate, robust, dropped), prepared, estimate, robust, reduced)
 
 
 def make_fit(
@@ -388,9 +400,20 @@ def make_fit(
         regrouping=base.relations(),
         dropped={shown.get(name, name): value for name, value in (dropped or {}).items()},
         robust=None if robust is None else robust.sigma.tolist(),
+        verdicts=_verdicts(prepared, estimate, robust, shown),
         intervals=None if robust is None else [(lo, hi) for lo, hi in robust.intervals(estimate.values)],
         provenance=provenance,
     )
+
+
+def _verdicts(
+    prepared: Prepared, estimate: Estimate, robust: Robust | None, shown: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Verdict and hint of every parameter, by its shown name."""
+    if robust is None:
+        return {}
+    found = assess(prepared.problem, estimate, robust)
+    return {shown.get(a.name, a.name): (str(a.verdict), a.hint) for a in found}
 
 
 def _log_record(run: Any) -> dict[str, Any]:
