@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from peers import rate
 
 from dalembert.model import Model
 from dalembert.motion import Closer
 from dalembert.robot import load_robot
+from peers import rate
 
 TITLE = "samples/s of motor angles -> y (absolute: no peer closes loops from motor angles)"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from peers import closed_loop, rate, tree_loop
 
 from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.motion import random_states
 from dalembert.robot import Body, Joint, JointType, Motor, Placement, Robot, load_robot, select_efforts
+from peers import closed_loop, rate, tree_loop
 
 TITLE = "samples/s of W relative to pin.computeJointTorqueRegressor in a Python loop (the same W, inertial columns)"
 TREES = ("tx40", "panda", "18-joint tree")
@@ -61,7 +61,7 @@ def _row(name: str, samples: int, peer_samples: int) -> dict[str, object]:
             else:
                 run = tree_loop(robot)
             run(*few)
-            peer = rate(lambda: run(*few), peer_samples)
+            peer = rate(lambda run=run, few=few: run(*few), peer_samples)
     return {
         "robot": name,
         "peer samples/s": round(peer),

@@ -51,9 +51,7 @@ def nominal() -> Prior:
     """The truth: a beam with a tool of steel."""
     arm = Cylinder(0.05, 0.4, placement=Placement.of((0.2, 0.01, 0.02), [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]))
     hand = Box((0.1, 0.06, 0.2), 4000.0, placement=Placement.of((0.05, 0.02, 0.1)))
-    friction = {
-        name: 3.0 + 0.5 * k if name.startswith("Fv") else 5.0 - 0.5 * k for k, name in enumerate(FRICTION)
-    }
+    friction = {name: 3.0 + 0.5 * k if name.startswith("Fv") else 5.0 - 0.5 * k for k, name in enumerate(FRICTION)}
     return Prior.of_bodies({"arm": arm, "hand": hand}, friction, source="truth")
 
 

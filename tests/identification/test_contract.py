@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.identification.synthetic import (
+    PARAMETERS,
+    base_set,
+    beta,
+    guess,
+    make_problem,
+    make_rows,
+    map_blocks,
+    nominal,
+    truth,
+)
 
 from dalembert.errors import EstimationError
 from dalembert.identification.bounded import Bounded
@@ -19,19 +30,19 @@ from dalembert.identification.rows import ArrayRows, RowBlock
 from dalembert.identification.sdp import Sdp
 from dalembert.identification.tls import Tls
 from dalembert.identification.wls import Wls
-from tests.identification.synthetic import (
-    PARAMETERS,
-    base_set,
-    beta,
-    guess,
-    make_problem,
-    make_rows,
-    map_blocks,
-    nominal,
-    truth,
-)
 
-ESTIMATORS = [Ols(), Wls(), Irls(), Irls(Tukey()), Tls(), Iv(), Bounded(), Physical(), Sdp(), Sdp(regularisation="entropic")]
+ESTIMATORS = [
+    Ols(),
+    Wls(),
+    Irls(),
+    Irls(Tukey()),
+    Tls(),
+    Iv(),
+    Bounded(),
+    Physical(),
+    Sdp(),
+    Sdp(regularisation="entropic"),
+]
 every = pytest.mark.parametrize(
     "estimator", ESTIMATORS, ids=lambda e: f"{e.method}-{e.loss.name}" if isinstance(e, Irls) else e.method
 )

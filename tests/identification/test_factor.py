@@ -51,8 +51,7 @@ def test_equals_numpy_qr_whatever_the_blocks(rng, block_rows):
 
 def test_block_size_does_not_change_the_factor(rng):
     results = [
-        combine(accumulate(make(np.random.default_rng(1), block_rows=size)), [1.0, 0.3, 7.0])
-        for size in (0, 13, 977)
+        combine(accumulate(make(np.random.default_rng(1), block_rows=size)), [1.0, 0.3, 7.0]) for size in (0, 13, 977)
     ]
     for other in results[1:]:
         assert np.abs(other - results[0]).max() <= 1e-10 * np.abs(results[0]).max()
@@ -88,9 +87,7 @@ def test_nan_names_block_and_row(rng, where, name):
     block = rows.data[1]
     W, y = block.W.copy(), block.y.copy()
     (W if where == "W" else y)[17] = np.nan
-    bad = ArrayRows(
-        rows.parameters, rows.groups, (rows.data[0], RowBlock(W, y, 1, block.sample, "log7"), rows.data[2])
-    )
+    bad = ArrayRows(rows.parameters, rows.groups, (rows.data[0], RowBlock(W, y, 1, block.sample, "log7"), rows.data[2]))
     with pytest.raises(EstimationError, match=rf"block 1 \(run 'log7'\), group 'b', row 17 .*{name}"):
         accumulate(bad)
 

@@ -110,7 +110,9 @@ def test_dualv_count_does_not_depend_on_the_projection(
 @pytest.mark.parametrize(("stacked", "more"), [(True, 4), (False, 0)], ids=["stacked", "always there"])
 def test_dualv_payload_is_told_apart_only_by_stacked_logs(projection: str, stacked: bool, more: int) -> None:
     model = build_model(with_payload(load_robot("dualv")), backend="numpy")
-    base = base_parameters(model, projection, payloads=("payload",), carried=("", "payload") if stacked else ("payload",))
+    base = base_parameters(
+        model, projection, payloads=("payload",), carried=("", "payload") if stacked else ("payload",)
+    )
     assert base.n_base == 24 + more
     # the platform comes first in the order, so what is found of the payload are its own zz5 mx5 my5 m5
     found = {base.names[i] for i in base.independent if base.names[i].endswith("_payload")}

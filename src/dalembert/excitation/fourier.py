@@ -17,7 +17,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Fourier:
-    """The family: ``harmonics`` of the base frequency 1 / ``duration`` [s]."""
+    """The family: ``harmonics`` of the base frequency 1 / ``duration`` [s].
+
+    Unknowns of a coordinate: its centre, then the sines, then the cosines.
+    """
 
     harmonics: int = 5
     duration: float = 10.0
@@ -28,9 +31,48 @@ class Fourier:
                 f"Fourier: {self.harmonics} harmonics in {self.duration} s, expected at least one in a positive time"
             )
 
+    @property
+    def unknowns(self) -> int:
+        """Unknowns of a coordinate."""
+        return 1 + 2 * self.harmonics
+
+    @property
+    def periodic(self) -> bool:
+        """It is."""
+        return True
+
+    @property
+    def corners(self) -> int:
+        """Twice per period of the fastest harmonic."""
+        return 2 * self.harmonics
+
     def frequencies(self) -> Array:
         """Angular frequencies of the harmonics [rad/s], (h,)."""
         return np.arange(1.0, self.harmonics + 1.0) * (2.0 * np.pi / self.duration)
+
+    def basis(self, t: ArrayLike, order: int = 0) -> Array:
+        """Functions (n, 1 + 2h) or their derivatives of an order; see :class:`~dalembert.excitation.family.Family`."""
+        w = self.frequencies()
+        phase = np.outer(np.asarray(t, dtype=float), w) + 0.5 * np.pi * order  # each derivative turns by a right angle
+        constant = np.full((len(phase), 1), 1.0 if order == 0 else 0.0)
+        return np.hstack([constant, np.sin(phase) * w**order, np.cos(phase) * w**order])
+
+    def still(self) -> Array:
+        """The centre alone."""
+        return np.eye(self.unknowns)[0]
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """Sines and cosines with normal amplitudes, centre zero."""
+        return np.concatenate([[0.0], rng.standard_normal(2 * self.harmonics)])
+
+    def path(self, coefficients: Array) -> FourierPath:
+        """The motion of unknowns (k, 1 + 2h)."""
+        h = self.harmonics
+        return FourierPath(self, coefficients[:, 0], coefficients[:, 1 : 1 + h], coefficients[:, 1 + h :])
+
+    def describe(self) -> dict[str, object]:
+        """Name and settings."""
+        return {"family": "fourier", "harmonics": self.harmonics, "duration": self.duration}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +83,11 @@ class FourierPath:
     centre: Array
     sine: Array
     cosine: Array
+
+    @property
+    def coefficients(self) -> Array:
+        """Unknowns (k, 1 + 2h) in the order of the family."""
+        return np.hstack([np.asarray(self.centre)[:, None], self.sine, self.cosine])
 
     def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """Position, velocity and acceleration (n, k) at times ``t`` (n,) [s]."""

@@ -43,7 +43,7 @@ class Bounded:
     """
 
     positive: Sequence[str] = ("M", "XX", "YY", "ZZ")
-    gamma_p: float = 1e-6
+    gamma_p: float = 1e-9
     weighting: Weighting | str = Weighting.NOISE
     method: ClassVar[str] = "bounded"
 

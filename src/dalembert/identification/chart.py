@@ -1,13 +1,13 @@
 """Unconstrained coordinates of physically consistent parameters: log-Cholesky bodies, exponential friction.
 
-Each block maps some coordinates ``theta`` onto some columns of ``pi``, with its exact Jacobian. No block adds a stationary
-point: each is one-to-one onto the inside of its set.
+Each block maps some coordinates ``theta`` onto some columns of ``pi``, with its exact Jacobian. No block adds a
+stationary point: each is one-to-one onto the inside of its set.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Protocol
 
 import numpy as np
@@ -38,7 +38,9 @@ _TENSOR_INDEX = {(0, 0): 0, (0, 1): 1, (0, 2): 2, (1, 1): 3, (1, 2): 4, (2, 2): 
 
 
 class Block(Protocol):
-    """A piece of the chart: ``columns`` of pi that each take the same values (tied bodies), from ``size`` coordinates."""
+    """A piece of the chart: ``columns`` of pi that each take the same values (tied bodies), from ``size``
+    coordinates.
+    """
 
     @property
     def columns(self) -> tuple[tuple[int, ...], ...]: ...
@@ -69,8 +71,8 @@ def _order(axes: tuple[int, ...]) -> list[int]:
 class BodyBlock:
     """Log-Cholesky coordinates of a body, those of structural zeros dropped [Gnad24, eq. 13, 14, 16].
 
-    ``axes`` is the order of the axes in which the zeros are zeros of U; ``active`` the coordinates kept; ``mass`` a known
-    mass, which replaces alpha by ``log(mass / (1 + |t|^2)) / 2``.
+    ``axes`` is the order of the axes in which the zeros are zeros of U; ``active`` the coordinates kept; ``mass`` a
+    known mass, which replaces alpha by ``log(mass / (1 + |t|^2)) / 2``.
     """
 
     columns: tuple[tuple[int, ...], ...]
@@ -166,7 +168,9 @@ class MassBlock:
 
 @dataclass(frozen=True, slots=True)
 class ExpBlock:
-    """A parameter above ``lower``: ``p = lower + exp(theta)`` [Gnad24, section V.B]. ``typical`` starts it at a bound."""
+    """A parameter above ``lower``: ``p = lower + exp(theta)`` [Gnad24, section V.B]. ``typical`` starts it at a
+    bound.
+    """
 
     columns: tuple[tuple[int, ...], ...]
     lower: float
@@ -229,7 +233,7 @@ class Chart:
     def slices(self) -> list[slice]:
         """Coordinates of each block."""
         ends = np.cumsum([0, *(block.size for block in self.blocks)])
-        return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     def start(self, reference: Array) -> Array:
         """Coordinates of reference parameters (p,)."""
@@ -294,13 +298,13 @@ def build_chart(problem: Problem, resolved: Resolved, objective: Objective) -> C
 def _check_ties(problem: Problem, resolved: Resolved, inertial: set[int]) -> None:
     for i in inertial:
         if resolved.tie[i] != i and np.isnan(resolved.fixed[i]):
-            whole = [b for b in problem.bodies if i in b.columns][0]
+            whole = next(b for b in problem.bodies if i in b.columns)
             roots = {int(resolved.tie[k]) for k in whole.columns}
             if not any(roots == set(b.columns) for b in problem.bodies):
                 raise EstimationError(
                     f"physical: {problem.parameters[i]!r} is tied alone, expected whole bodies (or the method 'sdp')"
                 )
-        if np.isfinite(resolved.lower[i]) and resolved.lower[i] > 0.0 or np.isfinite(resolved.upper[i]):
+        if (np.isfinite(resolved.lower[i]) and resolved.lower[i] > 0.0) or np.isfinite(resolved.upper[i]):
             raise EstimationError(f"physical: bounds of {problem.parameters[i]!r} need the method 'sdp' or 'bounded'")
 
 

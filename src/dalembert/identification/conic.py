@@ -86,7 +86,8 @@ class ConicProgram:
     def log_det(self, C: Array, constant: Array, weight: float) -> None:
         """Adds ``weight (tr X - log det X)`` with ``svec(X) = C v + constant``.
 
-        ``[[X, Z], [Z', diag Z]] >= 0`` with Z lower triangular: ``sum log Z_ii`` is at most ``log det X`` and reaches it.
+        ``[[X, Z], [Z', diag Z]] >= 0`` with Z lower triangular: ``sum log Z_ii`` is at most ``log det X`` and reaches
+        it.
         """
         z = {entry: self._next + k for k, entry in enumerate(_LOWER)}
         logs = self._next + len(_LOWER)

@@ -90,8 +90,8 @@ def physical_estimate(
     """The estimate from standard parameters (p,) and a factor ``tangent`` (p, k) of how they answer to the data.
 
     ``tangent @ tangent.T`` maps ``data_share W'Lambda d`` to the change of the standard parameters: the inverse Hessian
-    of the objective on the directions left free. The covariance is that of the data noise alone; the pull of the prior is
-    a bias it does not tell.
+    of the objective on the directions left free. The covariance is that of the data noise alone; the pull of the prior
+    is a bias it does not tell.
     """
     B = problem.base_map()
     R = problem.weighted(objective.scales)

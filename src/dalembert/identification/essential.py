@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -51,7 +51,8 @@ class Essential:
         names = ", ".join(d.name for d in self.dropped) or "none"
         return (
             f"{len(self.estimate.names)} essential of {len(self.estimate.names) + len(self.dropped)} base parameters; "
-            f"relative torque error {100.0 * self.error_full:.2f} % -> {100.0 * self.error_essential:.2f} %; dropped: {names}"
+            f"relative torque error {100.0 * self.error_full:.2f} % -> {100.0 * self.error_essential:.2f} %; "
+            f"dropped: {names}"
         )
 
 
@@ -72,12 +73,12 @@ class Reduction(Protocol):
 class SigmaRatio:
     """The papers' rule: drop the largest relative sigma until the largest over the smallest is below ``ratio``.
 
-    [Briot15, section 5.3] takes 10, and advises 10 to 30. On data with little noise it drops parameters that matter: 35 %
-    torque error was seen. The estimate is made again after each one.
+    [Briot15, section 5.3] takes 10, and advises 10 to 30. On data with little noise it drops parameters that matter:
+    35 % torque error was seen. The estimate is made again after each one.
     """
 
     ratio: float = 10.0
-    estimator: Estimator = Wls()
+    estimator: Estimator = field(default_factory=Wls)
     rule: ClassVar[str] = "sigma-ratio"
 
     def __post_init__(self) -> None:
@@ -113,7 +114,7 @@ class FTest:
 
     p_value: float = 0.05
     max_cost: float = 0.02
-    estimator: Estimator = Wls()
+    estimator: Estimator = field(default_factory=Wls)
     rule: ClassVar[str] = "f-test"
 
     def __post_init__(self) -> None:

@@ -27,7 +27,8 @@ INNER_BLOCK = 8  # reflectors per compact block of tpqrt: fastest of 8, 16, 32, 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Upper triangle ``R`` (p+1, p+1) of ``[W y]`` for one group, diagonal >= 0, columns in the order of the parameters.
+    """Upper triangle ``R`` (p+1, p+1) of ``[W y]`` for one group, diagonal >= 0, columns in the order of the
+    parameters.
 
     ``count`` is the number of rows (sum of their weights), ``rows`` how many there were, ``peak`` the largest ``|y|``.
     """
@@ -103,15 +104,11 @@ class Accumulator:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        block = np.asfortranarray(
-            np.concatenate(self._pending) if len(self._pending) > 1 else self._pending[0]
-        )
+        block = np.asfortranarray(np.concatenate(self._pending) if len(self._pending) > 1 else self._pending[0])
         self._pending, self._waiting = [], 0
         n = len(self._R)
         if n:
-            self._R, _, _, info = lapack.dtpqrt(
-                0, min(INNER_BLOCK, n), self._R, block, overwrite_a=1, overwrite_b=1
-            )
+            self._R, _, _, info = lapack.dtpqrt(0, min(INNER_BLOCK, n), self._R, block, overwrite_a=1, overwrite_b=1)
             if info:
                 raise EstimationError(f"QR update: LAPACK tpqrt reported argument {-info} as invalid")
 

@@ -58,8 +58,8 @@ class FitRow:
 class Fit:
     """Everything an identification found, free of the data it came from. The fields are those of ``fit.json``.
 
-    ``standard`` maps standard parameters to values for the methods that give them. ``provenance`` holds versions, options
-    and file hashes: JSON values only.
+    ``standard`` maps standard parameters to values for the methods that give them. ``provenance`` holds versions,
+    options and file hashes: JSON values only.
     """
 
     robot: str
@@ -138,8 +138,7 @@ class Fit:
             condition=estimate.condition,
             relative_error=estimate.relative_error,
             rows=tuple(
-                FitRow(g.group, g.rows, g.rms, g.relative, group_units.get(g.group, "N m"))
-                for g in estimate.groups
+                FitRow(g.group, g.rows, g.rms, g.relative, group_units.get(g.group, "N m")) for g in estimate.groups
             ),
             parameters=tuple(parameters),
             standard=_standard(estimate),
@@ -156,9 +155,7 @@ class Fit:
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
-        raise EstimationError(
-            f"fit: no parameter {name!r}; {choices(name, [p.name for p in self.parameters])}"
-        )
+        raise EstimationError(f"fit: no parameter {name!r}; {choices(name, [p.name for p in self.parameters])}")
 
     @property
     def beta(self) -> Mapping[str, float]:
@@ -227,9 +224,7 @@ class Fit:
             ]
             lines.append("  ".join(text).rstrip())
         for r in self.rows:
-            lines.append(
-                f"{r.name}: {r.rows} rows, RMS {r.rms:.4g} {r.unit}, {100.0 * r.relative_error:.2f} %"
-            )
+            lines.append(f"{r.name}: {r.rows} rows, RMS {r.rms:.4g} {r.unit}, {100.0 * r.relative_error:.2f} %")
         return "\n".join(lines)
 
 

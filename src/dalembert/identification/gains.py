@@ -1,7 +1,8 @@
 """Drive gains (torque constants) from a weighed payload: torque and model scaled to each other by a known mass.
 
-With measured currents (or torques of unknown gain) the model is ``sum_k g_k T_k = W pi``: the torque columns ``T_k`` of the
-motors are unknown columns too, and everything is known up to one factor, which a known parameter fixes [Briot15, 4.3].
+With measured currents (or torques of unknown gain) the model is ``sum_k g_k T_k = W pi``: the torque columns ``T_k``
+of the motors are unknown columns too, and everything is known up to one factor, which a known parameter fixes
+[Briot15, 4.3].
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class GainsMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """Gains (n,) of the motors with sigma, and the base values found with them. Multiply nominal torques by the gains."""
+    """Gains (n,) of the motors with sigma, and the base values found with them. Multiply nominal torques by the
+    gains.
+    """
 
     status: Status
     message: str

@@ -32,8 +32,8 @@ class _Pass:
 class Irls:
     """M-estimate with a Huber or Tukey loss of ``r / sigma_g``, sigma_g the MAD of the group's residuals (Huber 1981).
 
-    One pass over the rows for each iteration. It ends when the modelled torque changes by less than ``tolerance`` of the
-    measured one.
+    One pass over the rows for each iteration. It ends when the modelled torque changes by less than ``tolerance`` of
+    the measured one.
     """
 
     loss: Loss = field(default_factory=Huber)

@@ -17,8 +17,8 @@ __all__ = ["LinearSolution", "column_scale", "least_squares", "null_space", "sol
 # A direction of unit-norm columns that moves the rows by less than this is not excited by the log. Exact dependencies
 # come out at 1e-15 after a QR of W; a log that needs more than ten of the sixteen digits of a double is worth no less.
 RANK_TOLERANCE = 1e-10
-# Columns smaller than this, relative to the largest, are rounding of a zero and are not blown up to unit norm. Units and
-# magnitudes of honest columns (kg m^2 of a wrist, kg of a base) differ by far less.
+# Columns smaller than this, relative to the largest, are rounding of a zero and are not blown up to unit norm. Units
+# and magnitudes of honest columns (kg m^2 of a wrist, kg of a base) differ by far less.
 ZERO_COLUMN = 1e-13
 # A parameter takes part in a null direction when it moves by more than this share of it.
 NULL_SHARE = 1e-6

@@ -250,10 +250,12 @@ def _regulariser(
         return np.eye(p), reference.copy()
     P = np.diag(1.0 / scale)
     if kind is Regularisation.NONE:
-        # the projector on the null directions of W in units of the scale: leaves what the torque sees alone
+        # the projector on the null directions of W in units of the scale: leaves what the torque sees alone. Being off
+        # by one scale costs gamma_p of what no model at all would, whatever the weights of the rows
         N = null_space(R[:, :-1] * scale)
         Q = np.linalg.qr(N)[0]
-        P = Q.T @ P
+        size = float(np.linalg.norm(R[:, -1]))
+        P = (size if size > 0.0 else 1.0) * Q.T @ P
     elif kind is not Regularisation.RELATIVE:
         for body in problem.bodies:
             columns = list(body.columns)

@@ -34,7 +34,9 @@ def group_norms(factors: tuple[Factor, ...], columns: list[int], values: Array) 
 
 
 def own_scales(problem: Problem) -> tuple[Array, Array]:
-    """Weights 1/sigma (G,) and sigma (G,) of the groups: each from the OLS residual of its own equations [Briot15, 4.2]."""
+    """Weights 1/sigma (G,) and sigma (G,) of the groups: each from the OLS residual of its own equations [Briot15,
+    4.2].
+    """
     columns = list(problem.kept)
     total = sum(f.count for f in problem.factors)
     rms = problem.torque_norm / np.sqrt(total) if total > 0 else 0.0
@@ -128,7 +130,8 @@ def finish(
 ) -> Estimate:
     """An :class:`Estimate`; ``covariance`` defaults to ``sigma_rho^2 spread`` [Briot15, eq. 46-47].
 
-    ``gain`` (k, k) plays (W'W)^-1, and is the ``spread`` unless given. With ``standard`` (p,), residuals are those of the standard parameters.
+    ``gain`` (k, k) plays (W'W)^-1, and is the ``spread`` unless given. With ``standard`` (p,), residuals are those of
+    the standard parameters.
     """
     p = len(problem.parameters)
     columns, x = (list(problem.kept), values) if standard is None else (list(range(p)), standard)

@@ -31,12 +31,14 @@ EXACT_COST = 1e-20
 
 @dataclass(frozen=True, slots=True)
 class Physical:
-    """``min J(pi(theta))`` of [Gnad24, eq. 15] over unconstrained coordinates, by Gauss-Newton with exact Jacobians on the factor.
+    """``min J(pi(theta))`` of [Gnad24, eq. 15] over unconstrained coordinates, by Gauss-Newton with exact Jacobians on
+    the factor.
 
-    A solution at the boundary of consistency (a body without extent in some direction, friction at zero) lies at infinity
-    in these coordinates, where plain descent stalls up to a third above the optimum. So a vanishing barrier
-    ``-mu log det J`` - linear in the coordinates - leads there; since the problem is convex in pi, its weight bounds the
-    distance to the global optimum: the cost is within ``tolerance`` of it, relatively, and every body strictly inside.
+    A solution at the boundary of consistency (a body without extent in some direction, friction at zero) lies at
+    infinity in these coordinates, where plain descent stalls up to a third above the optimum. So a vanishing barrier
+    ``-mu log det J`` - linear in the coordinates - leads there; since the problem is convex in pi, its weight bounds
+    the distance to the global optimum: the cost is within ``tolerance`` of it, relatively, and every body strictly
+    inside.
 
     Zeros, ties of bodies, fixed masses and fixed friction can be asked for; other constraints need ``Sdp``.
     """
@@ -187,7 +189,9 @@ class _Barrier:
         return total + sum(block.log_barrier(theta[where]) for block, where in self.parts)
 
     def rows(self, theta: Array, mu: float) -> tuple[Array, Array]:
-        """Rows A and residual e whose ``2 A'e``, ``2 A'A`` are gradient and Hessian in pi of ``mu`` times the barrier."""
+        """Rows A and residual e whose ``2 A'e``, ``2 A'A`` are gradient and Hessian in pi of ``mu`` times the
+        barrier.
+        """
         if mu == 0.0:
             return np.zeros((0, len(theta))), np.zeros(0)
         weight = np.sqrt(0.5 * mu)

@@ -1,4 +1,6 @@
-"""What is believed of the parameters beforehand: nominal values, CAD values, bodies of simple shape and known material."""
+"""What is believed of the parameters beforehand: nominal values, CAD values, bodies of simple shape and known
+material.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def _moved(J_own: Array, placement: Placement) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Cylinder:
-    """Cylinder along its own z axis, centred at ``placement`` in the body frame; hollow where ``inner`` > 0. Lengths in m."""
+    """Cylinder along its own z axis, centred at ``placement`` in the body frame; hollow where ``inner`` > 0. Lengths
+    in m.
+    """
 
     radius: float
     length: float
@@ -134,7 +138,9 @@ Shape = Cylinder | Box | Sphere | BodyInertia
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Values believed of standard parameters, by name. ``scale``: how far a value may be off, where not its own size."""
+    """Values believed of standard parameters, by name. ``scale``: how far a value may be off, where not its own
+    size.
+    """
 
     values: Mapping[str, float]
     scale: Mapping[str, float] = field(default_factory=dict)
@@ -157,7 +163,9 @@ class Prior:
         others: Mapping[str, float] = MappingProxyType({}),
         source: str = "geometry",
     ) -> Prior:
-        """From shapes or CAD values (:class:`BodyInertia`) per body, several shapes adding up, and further parameters."""
+        """From shapes or CAD values (:class:`BodyInertia`) per body, several shapes adding up, and further
+        parameters.
+        """
         values = dict(others)
         for body, parts in bodies.items():
             shapes = [parts] if isinstance(parts, (Cylinder, Box, Sphere, BodyInertia)) else list(parts)
@@ -167,17 +175,13 @@ class Prior:
 
     def __or__(self, other: Prior) -> Prior:
         """Both; where both speak of a parameter, the right one holds."""
-        return Prior(
-            {**self.values, **other.values}, {**self.scale, **other.scale}, f"{self.source}, {other.source}"
-        )
+        return Prior({**self.values, **other.values}, {**self.scale, **other.scale}, f"{self.source}, {other.source}")
 
     def vector(self, parameters: Sequence[str]) -> Array:
         """Values (p,) of given columns, zero where nothing is believed; a belief about no column raises."""
         for name in (*self.values, *self.scale):
             if name not in parameters:
-                raise EstimationError(
-                    f"prior ({self.source}): no parameter {name!r}; {choices(name, parameters)}"
-                )
+                raise EstimationError(f"prior ({self.source}): no parameter {name!r}; {choices(name, parameters)}")
         return np.array([self.values.get(name, 0.0) for name in parameters])
 
     def check_body(self, body: str) -> Array:
@@ -193,7 +197,9 @@ class Prior:
 
 
 def natural_scale(ten: ArrayLike) -> Array:
-    """The size (10,) each parameter of a body can have given its diagonal: |J_ij| <= sqrt(J_ii J_jj) of the pseudo-inertia."""
+    """The size (10,) each parameter of a body can have given its diagonal: |J_ij| <= sqrt(J_ii J_jj) of the
+    pseudo-inertia.
+    """
     root = np.sqrt(np.maximum(np.diag(pseudo_inertia(ten)), 0.0))
     scale = from_pseudo_inertia(np.outer(root, root))
     scale = np.abs(scale)

@@ -60,7 +60,7 @@ class Status(StrEnum):
 
 _REMEDY = {
     Status.CONVERGED: "",
-    Status.RANK_DEFICIENT: "the log does not excite every base parameter: add motions, fix or drop the ones not determined",
+    Status.RANK_DEFICIENT: "the log leaves some base parameters open: add motions that show them, or fix or drop them",
     Status.TOO_FEW_ROWS: "fewer degrees of freedom in the rows than parameters: use a longer log or decimate less",
     Status.NO_TORQUE: "the torque is zero in every row: check the channel map and the units",
     Status.NOT_CONVERGED: "raise the iteration limit, start from a better prior or choose a stronger regularisation",
@@ -116,7 +116,7 @@ class Problem:
     """Rows with their factors, the base set, and what is known beforehand.
 
     ``kept`` lists the base columns estimated (all, or the essential ones). ``nonnegative`` lists columns of parameters
-    that cannot be negative (friction, rotor inertia). ``instruments`` are rows of the same shape with noise-free columns.
+    that cannot be negative (friction, rotor inertia). ``instruments`` are rows of that shape with noise-free columns.
     """
 
     rows: Rows
@@ -143,7 +143,7 @@ class Problem:
         instruments: Rows | None = None,
         units: Mapping[str, str] = MappingProxyType({}),
     ) -> Problem:
-        """The problem of some rows: one pass over them unless their factors are given. ``nonnegative``: name patterns."""
+        """The problem of some rows: one pass over them unless factors are given. ``nonnegative``: name patterns."""
         names = tuple(rows.parameters)
         if tuple(base.names) != names:
             raise EstimationError(
@@ -208,8 +208,9 @@ class Problem:
 class Score:
     """How the values answer to the rows: ``d values = gain @ sum over rows of s x psi(s r)``.
 
-    ``gain`` (k, b); ``x`` the kept base columns of a row (of the instruments where ``instruments``), ``s = scales[group]``,
-    ``psi(u) = u`` unless a robust ``loss`` is given. What a second pass needs for a robust covariance.
+    ``gain`` (k, b); ``x`` the kept base columns of a row (of the instruments where ``instruments``),
+    ``s = scales[group]``, ``psi(u) = u`` unless a robust ``loss`` is given. What a second pass needs
+    for a robust covariance.
     """
 
     gain: Array
@@ -233,10 +234,10 @@ class GroupResidual:
 class Estimate:
     """What an estimator returns, read-only.
 
-    ``values`` (k,) of ``names`` (base parameters). ``covariance`` (k, k) by the papers' formula [Briot15, eq. 45-47], None
-    when no degree of freedom is left for the noise. ``determined`` (k,): False where the log leaves a value open (then it
-    is the minimum-norm one). ``relative_error``: ``|y - W beta| / |y|`` over all rows; ``weighted_error`` the same with
-    each group scaled as it was. ``standard`` (p,): all standard parameters, for methods that give them.
+    ``values`` (k,) of ``names`` (base parameters). ``covariance`` (k, k) by the papers' formula [Briot15, eq. 45-47],
+    None when no degree of freedom is left for the noise. ``determined`` (k,): False where the log leaves a value open
+    (then it is the minimum-norm one). ``relative_error``: ``|y - W beta| / |y|`` over all rows; ``weighted_error`` the
+    same with each group scaled as it was. ``standard`` (p,): all standard parameters, for methods that give them.
     """
 
     method: str
@@ -281,14 +282,10 @@ class Estimate:
     def body(self, name: str) -> Array:
         """The ten standard parameters of a body, for methods that give them."""
         if self.standard is None:
-            raise EstimationError(
-                f"estimate by {self.method!r} has base parameters only, expected a physical method"
-            )
+            raise EstimationError(f"estimate by {self.method!r} has base parameters only, expected a physical method")
         wanted = inertial_names(name)
         if wanted[0] not in self.standard_names:
-            bodies = [
-                n[len(INERTIAL[0]) + 1 :] for n in self.standard_names if n.startswith(INERTIAL[0] + "_")
-            ]
+            bodies = [n[len(INERTIAL[0]) + 1 :] for n in self.standard_names if n.startswith(INERTIAL[0] + "_")]
             raise EstimationError(f"estimate: no body {name!r}; {choices(name, bodies)}")
         return self.standard[[self.standard_names.index(n) for n in wanted]]
 

@@ -23,7 +23,8 @@ class RowBlock:
 
     ``W`` (m, p): columns of all standard parameters. ``y`` (m,): measured torque or force [N m or N] in the chosen
     projection. ``group``: index into ``Rows.groups``. ``sample`` (m,): instant of each row within its run, consecutive
-    integers on the kept (decimated) grid, a gap where samples were masked; rows of different groups at one instant share
+    integers on the kept (decimated) grid, a gap where samples were masked; rows of different groups at one instant
+    share
     the number. ``run``: name of the log. ``weight`` (m,): how often each row counts (a weight of 2 is the row twice).
     """
 
@@ -67,7 +68,8 @@ def check_block(block: RowBlock, number: int, p: int, groups: tuple[str, ...]) -
     m = len(block.y)
     if block.W.shape != (m, p) or block.y.shape != (m,) or block.sample.shape != (m,):
         raise EstimationError(
-            f"{where}: W {block.W.shape}, y {block.y.shape}, sample {block.sample.shape}, expected ({m}, {p}), ({m},), ({m},)"
+            f"{where}: W {block.W.shape}, y {block.y.shape}, sample {block.sample.shape}, "
+            f"expected ({m}, {p}), ({m},), ({m},)"
         )
     if m and block.sample.min() < 0:
         raise EstimationError(f"{where}: sample {block.sample.min()}, expected instants numbered from 0")

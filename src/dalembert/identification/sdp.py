@@ -130,8 +130,8 @@ def _polish(
 ) -> tuple[Array, Array]:
     """Newton steps on ``|M v - t|^2 + sum weight (tr X - log det X)`` from the conic solution, active bounds kept.
 
-    Exponential cones end with half of the digits; the log-det is smooth inside, so a few steps give the others. Returns v
-    and a factor of the inverse Hessian.
+    Exponential cones end with half of the digits; the log-det is smooth inside, so a few steps give the others.
+    Returns v and a factor of the inverse Hessian.
     """
     multipliers, v = result.multipliers, result.v
     active = multipliers > ACTIVE * max(float(multipliers.max(initial=0.0)), ACTIVE)

@@ -33,7 +33,8 @@ __all__ = ["Robust", "correlation", "effective_freedom", "robust_covariance"]
 BANDWIDTH = 1.3
 # Scores kept in memory per run; instants are summed two by two above it, which a bandwidth of many instants survives.
 MAX_SCORES = 16_000_000
-# 97.5 % critical values of a t ratio with Bartlett's kernel when the bandwidth is b T (Kiefer and Vogelsang 2005, table 1).
+# 97.5 % critical values of a t ratio with Bartlett's kernel when the bandwidth is b T (Kiefer and Vogelsang 2005,
+# table 1).
 FIXED_B = (1.9600, 2.9694, 0.4160, -0.5324)
 MAX_AR = 0.97  # largest autoregressive coefficient used in pre-whitening (Andrews and Monahan 1992)
 FIRST_STRETCH = 16  # instants whose leverage is kept together, doubled until there are at most
@@ -86,7 +87,9 @@ def effective_freedom(share: float) -> float:
 
 @dataclass(slots=True)
 class _Run:
-    """Scores of one run by instant (T, b), and ``X'X`` of stretches of instants, both folded two by two when too many."""
+    """Scores of one run by instant (T, b), and ``X'X`` of stretches of instants, both folded two by two when too
+    many.
+    """
 
     width: int
     scores: Array = field(init=False)
@@ -181,7 +184,9 @@ def robust_covariance(
 
 
 def _halves(gain: Array) -> tuple[Array, Array]:
-    """``half`` (b, r) with ``half half'`` the symmetric part of the gain, and ``back`` (k, r): ``gain = back half'``."""
+    """``half`` (b, r) with ``half half'`` the symmetric part of the gain, and ``back`` (k, r): ``gain = back
+    half'``.
+    """
     symmetric = 0.5 * (gain + gain.T)
     size = np.sqrt(np.maximum(np.diag(symmetric), 0.0))
     size = np.where(size > 0.0, size, 1.0)
@@ -214,7 +219,8 @@ def _passes(problem: Problem, estimate: Estimate) -> dict[str, _Run]:
 
 
 def _long_run(z: Array, width: int, prewhiten: bool) -> Array:
-    """Sum of the autocovariances of z (T, k) with Bartlett weights ``1 - |l| / width``, T times the long-run covariance.
+    """Sum of the autocovariances of z (T, k) with Bartlett weights ``1 - |l| / width``, T times the long-run
+    covariance.
 
     As the mean square of all sums over ``width`` consecutive instants: positive semidefinite, one product of matrices.
     """

@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class Margins:
     """Smallest singular values per sample (n,): of the closure Jacobian C (a loop locks or a mobility appears), and of
-    J_inv = T N (motors lose hold of a motion); and J_inv's condition number.
+    T on orthonormal admissible velocities (motors lose hold of a motion, whatever v is); and the condition number of
+    J_inv = T N for the model's own v.
     """
 
     closure: Array
@@ -35,10 +36,13 @@ def singularity_margins(model: Model, y: ArrayLike) -> Margins:
         closure = np.linalg.svd(model.loops_kernel()(y)["C"].reshape(len(y), -1, model.n_y), compute_uv=False)[:, -1]
     if not model.n:
         return Margins(closure, none, none)
-    sigma = np.asarray(np.linalg.svd(model.velocity_maps(y)[1], compute_uv=False), dtype=np.float64)
-    smallest: Array = sigma[:, -1] if model.n >= model.r else np.zeros(len(y))
+    if model.n < model.r:
+        return Margins(closure, np.zeros(len(y)), none)
+    maps, jacobian = model.velocity_maps(y)
+    held = np.linalg.svd(model.dynamics.T @ np.linalg.qr(maps)[0], compute_uv=False)[:, -1]
+    sigma = np.linalg.svd(jacobian, compute_uv=False)
     with np.errstate(divide="ignore"):
-        return Margins(closure, smallest, sigma[:, 0] / smallest)
+        return Margins(closure, np.asarray(held), np.asarray(sigma[:, 0] / sigma[:, -1]))
 
 
 def subset_conditions(model: Model, y: ArrayLike) -> dict[tuple[str, ...], float]:

@@ -20,8 +20,10 @@ _SATURATED = 0.005  # share of the samples with a motor at its limit, above whic
 _LOST = 0.2  # [rad or m] off the reference when a loop opens: the controller lost the robot before
 
 
-def truth_of(model: Model, kept: dict[str, Array], rate: float, reference: Reference) -> Truth:
-    """The motion behind recorded ``y v vd tau e``, up to where the motors leave the reference altogether."""
+def truth_of(model: Model, kept: dict[str, Array], rate: float, reference: Reference, follows: bool) -> Truth:
+    """The motion behind recorded ``y v vd tau e``; of a robot that ``follows``, up to where it leaves the reference
+    altogether.
+    """
     n = len(kept["y"])
     maps = model.velocity_maps(kept["y"])[0] if n else np.zeros((0, model.n_y, model.r))
     yd = sum((maps[:, :, k] * kept["v"][:, k, None] for k in range(model.r)), np.zeros((n, model.n_y)))
@@ -30,7 +32,7 @@ def truth_of(model: Model, kept: dict[str, Array], rate: float, reference: Refer
     t = reference.t[0] + np.arange(n) / rate
     wanted = np.stack([np.interp(t, reference.t, column) for column in reference.q.T], axis=1)
     q = kept["y"] @ model.robot.motor_map().T
-    trusted = _trusted(q, wanted)
+    trusted = _trusted(q, wanted) if follows else n
     fields = (t, kept["y"], yd, ydd, kept["v"], kept["vd"], kept["tau"], q, wanted, kept["e"])
     return Truth(*(_sealed(f, trusted) for f in fields))
 

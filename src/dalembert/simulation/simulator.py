@@ -126,7 +126,7 @@ class Simulator:
         work = Work(setup, arrays, channels, self._whole(samples, setup), seen.delay * self.rate)
         reached, fault, run, compiled = self._drive(work, reference.t, progress)
         kept = {k: a[:reached] for k in ("q", "tau", "y", "v", "vd", "e") if (a := arrays[k]) is not None}
-        truth = truth_of(self.model, kept, self.rate, reference)
+        truth = truth_of(self.model, kept, self.rate, reference, self._law is not None)
         status, reason = judge(truth, fault, run.saturated, samples, self.rate)
         log = self._log(kept, len(truth.t), seen, rng, name, payload, float(reference.t[0]))
         return Simulation(status, reason, log, truth, run.counts, compiled)

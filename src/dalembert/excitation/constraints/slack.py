@@ -1,0 +1,238 @@
+"""All limits over one grid of times as slacks of the unknowns, with their derivative in the cheapest form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.errors import ClosureError
+from dalembert.excitation.constraints.linear import LinearBounds
+from dalembert.excitation.constraints.source import Source
+from dalembert.excitation.family import Family
+from dalembert.excitation.states import Motion, States
+
+__all__ = ["Grid", "Slacks", "Tight"]
+
+Array = NDArray[np.float64]
+
+
+class Grid:
+    """A family's functions at fixed times, and the coordinates they make of scaled unknowns ``z`` (r * m,).
+
+    The unknowns of coordinate j are ``reach[j] * z_j``: of order one whatever its unit.
+    """
+
+    def __init__(self, family: Family, times: Array, reach: Array, orders: int = 4) -> None:
+        self.family, self.times, self.reach = family, times, reach
+        self.basis = tuple(family.basis(times, order) for order in range(orders))
+        self.shape = (len(reach), family.unknowns)
+
+    def coefficients(self, z: Array) -> Array:
+        """Unknowns (r, m) of the motion."""
+        return np.asarray(z.reshape(self.shape) * self.reach[:, None])
+
+    def derivatives(self, z: Array) -> tuple[Array, ...]:
+        """X and its time derivatives, each (n, r)."""
+        c = self.coefficients(z)
+        return tuple(b @ c.T for b in self.basis)
+
+    def gradient(self, *by: Array) -> Array:
+        """Gradient by z from gradients by x, xd, ..., each (n, r)."""
+        total = sum(g.T @ b for g, b in zip(by, self.basis, strict=False))
+        return np.asarray((total * self.reach[:, None]).ravel())
+
+    def rows(self, slopes: Sequence[Array | None]) -> Array:
+        """Derivative by z (n, k, nz) of quantities whose derivatives by x, xd, ... are (n, k, r)."""
+        given = [(s, b) for s, b in zip(slopes, self.basis, strict=False) if s is not None]
+        n, k, r = given[0][0].shape
+        out = np.zeros((n, k, r, self.shape[1]))
+        for slope, b in given:
+            out += (slope * self.reach)[:, :, :, None] * b[:, None, None, :]
+        return out.reshape(n, k, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Tight:
+    """The limit kept by least: its name, the value, the bound, the time, and the slack in units of its range."""
+
+    name: str
+    value: float
+    bound: float
+    time: float
+    slack: float
+
+
+class Slacks:
+    """Slacks (m,) of all limits on one grid, each divided by the range of its limit; positive where kept.
+
+    ``tighten`` (per group) takes this share off each range, for what happens between grid points.
+    """
+
+    def __init__(self, grid: Grid, states: States, linear: Sequence[LinearBounds], sources: Sequence[Source]) -> None:
+        self.grid, self.states = grid, states
+        self.linear, self.sources = tuple(linear), tuple(sources)
+        self.sizes = [group.size for group in self.linear] + [_size(s.lower, s.upper) for s in self.sources]
+        self.margins = [np.zeros(len(size)) for size in self.sizes]
+        self._last: tuple[tuple[Array, ...], Motion | None] | None = None
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def quantities(self, z: Array) -> list[Array]:
+        """The bounded quantities of every group, each (n, k); ClosureError where a state does not exist."""
+        x = self.grid.derivatives(z)
+        out = [group.values(x) for group in self.linear]
+        motion = self.states.motion(x[0], x[1], x[2]) if self.sources else None
+        if motion is not None:
+            out += [source.values(motion) for source in self.sources]
+        self._last = (x, motion)
+        return out
+
+    def __call__(self, z: Array) -> Array:
+        """Slacks (m,); nan where a state does not exist."""
+        try:
+            values = self.quantities(z)
+        except ClosureError:
+            return np.full(self.count, np.nan)
+        return np.concatenate(
+            [part for k, value in enumerate(values) for part in self._sides(k, value)] or [np.ones(0)]
+        )
+
+    def _bounds(self, k: int) -> tuple[Array, Array]:
+        group = (*self.linear, *self.sources)[k]
+        return group.lower, group.upper
+
+    def _sides(self, k: int, value: Array) -> list[Array]:
+        lower, upper = self._bounds(k)
+        size, margin = self.sizes[k], self.margins[k]
+        up, down = np.isfinite(upper), np.isfinite(lower)
+        return [
+            ((upper - value)[:, up] / size[up] - margin[up]).ravel(),
+            ((value - lower)[:, down] / size[down] - margin[down]).ravel(),
+        ]
+
+    @property
+    def count(self) -> int:
+        """Number of slacks m."""
+        n = len(self.grid.times)
+        groups = (*self.linear, *self.sources)
+        return n * sum(int(np.isfinite(g.lower).sum() + np.isfinite(g.upper).sum()) for g in groups)
+
+    # --- derivative ----------------------------------------------------------------------------------------------
+
+    def slope(self) -> _Slope:
+        """Derivative at the unknowns last evaluated."""
+        assert self._last is not None
+        motion = self._last[1]
+        dense = []
+        if motion is not None:
+            dense = [self.grid.rows(source.slopes(motion)) for source in self.sources]
+        return _Slope(self, dense)
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def tightest(self, z: Array) -> list[Tight]:
+        """For every limit its smallest slack, most critical first."""
+        found = []
+        groups = (*self.linear, *self.sources)
+        for k, value in enumerate(self.quantities(z)):
+            lower, upper = self._bounds(k)
+            for i, name in enumerate(groups[k].names):
+                for bound, room in ((upper[i], upper[i] - value[:, i]), (lower[i], value[:, i] - lower[i])):
+                    if np.isfinite(bound):
+                        at = int(room.argmin())
+                        slack = float(room[at] / self.sizes[k][i])
+                        found.append(
+                            Tight(name, float(value[at, i]), float(bound), float(self.grid.times[at]), slack)
+                        )  # fmt: skip
+        return sorted(found, key=lambda tight: tight.slack)
+
+    def worst(self, z: Array) -> list[Array]:
+        """Smallest slack of every quantity of every group (k,), without the margins."""
+        out = []
+        for k, value in enumerate(self.quantities(z)):
+            lower, upper = self._bounds(k)
+            room = np.minimum(upper - value, value - lower) / self.sizes[k]
+            out.append(room.min(axis=0))
+        return out
+
+
+class _Slope:
+    """J by groups: linear ones as products of small matrices, the others as rows."""
+
+    def __init__(self, slacks: Slacks, dense: list[Array]) -> None:
+        self.s = slacks
+        self.dense = dense
+        self.n = len(slacks.grid.times)
+
+    def _split(self, weights: Array) -> list[tuple[Array, Array]]:
+        """For each group the weights of its upper and lower sides (n, k), zero where there is no bound."""
+        out, first = [], 0
+        for k, size in enumerate(self.s.sizes):
+            lower, upper = self.s._bounds(k)
+            sides = []
+            for finite in (np.isfinite(upper), np.isfinite(lower)):
+                count = self.n * int(finite.sum())
+                full = np.zeros((self.n, len(size)))
+                full[:, finite] = weights[first : first + count].reshape(self.n, -1)
+                first += count
+                sides.append(full)
+            out.append((sides[0], sides[1]))
+        return out
+
+    def times(self, z: Array) -> Array:
+        c = self.s.grid.coefficients(z)
+        parts = []
+        for k, size in enumerate(self.s.sizes):
+            if k < len(self.s.linear):
+                group = self.s.linear[k]
+                change = self.s.grid.basis[group.order] @ c.T @ group.combinations.T
+            else:
+                change = self.dense[k - len(self.s.linear)] @ z
+            lower, upper = self.s._bounds(k)
+            change = change / size
+            parts += [-change[:, np.isfinite(upper)].ravel(), change[:, np.isfinite(lower)].ravel()]
+        return np.concatenate(parts or [np.ones(0)])
+
+    def transposed(self, weights: Array) -> Array:
+        grid = self.s.grid
+        by = [np.zeros((self.n, grid.shape[0])) for _ in grid.basis]
+        total = np.zeros(grid.shape[0] * grid.shape[1])
+        for k, (up, down) in enumerate(self._split(weights)):
+            net = (down - up) / self.s.sizes[k]
+            if k < len(self.s.linear):
+                group = self.s.linear[k]
+                by[group.order] += net @ group.combinations
+            else:
+                total += np.tensordot(net, self.dense[k - len(self.s.linear)], 2)
+        return total + grid.gradient(*by)
+
+    def condensed(self, weights: Array) -> Array:
+        grid = self.s.grid
+        r, m = grid.shape
+        blocks = np.zeros((r, m, r, m))
+        total = np.zeros((r * m, r * m))
+        for k, (up, down) in enumerate(self._split(weights)):
+            both = (up + down) / self.s.sizes[k] ** 2
+            if k < len(self.s.linear):
+                group = self.s.linear[k]
+                b = grid.basis[group.order]
+                gram = np.matmul(b.T[None] * both.T[:, None, :], b)  # (k, m, m)
+                scaled = group.combinations * grid.reach
+                for q, a in zip(gram, scaled, strict=True):
+                    for j in np.flatnonzero(a):
+                        for i in np.flatnonzero(a):
+                            blocks[j, :, i, :] += a[j] * a[i] * q
+            else:
+                rows = self.dense[k - len(self.s.linear)].reshape(-1, r * m)
+                used = np.flatnonzero(both.ravel() > 0.0)
+                rows, root = rows[used], np.sqrt(both.ravel()[used])
+                scaled_rows = rows * root[:, None]
+                total += scaled_rows.T @ scaled_rows
+        return total + blocks.reshape(r * m, r * m)
+
+
+def _size(lower: Array, upper: Array) -> Array:
+    return LinearBounds(0, np.zeros((len(lower), 1)), lower, upper, ()).size

@@ -1,0 +1,206 @@
+"""From random starts to a motion that keeps every limit on the fine grid."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.excitation.criteria import stages
+from dalembert.excitation.interior_point import Outcome, Stop, minimise
+from dalembert.excitation.setup import Objective, Setup
+from dalembert.excitation.starts import Infeasible, random_start, scaled_to_fit
+
+__all__ = ["Effort", "Found", "Progress", "best_of_random", "optimise"]
+
+Array = NDArray[np.float64]
+
+_GAP = 0.02  # of the barrier, in units of the criterion, which is logarithmic
+_FIRST_GAP = 0.3  # for stages before the last
+_REPAIRS = 4  # rounds of tightening what is broken between grid points
+_ROOM = 1e-6  # slack, in ranges, that a finished motion has on the fine grid
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to search: ``starts`` random motions optimised, or ``budget`` [s], whichever ends first."""
+
+    starts: int = 8
+    budget: float = 30.0
+    iterations: int = 400
+    threads: int = 2
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The best so far: seconds since the beginning, starts finished, value of the criterion on the search grid."""
+
+    seconds: float
+    finished: int
+    value: float
+
+
+Watch = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A motion that keeps every limit on the fine grid, with the criterion's value."""
+
+    z: Array
+    value: float
+    iterations: int
+    starts: int
+    seconds: float
+    history: tuple[tuple[float, float], ...]
+    reason: str
+
+
+class _Best:
+    """The best so far, shared by the threads."""
+
+    def __init__(self, begun: float, watch: Watch | None) -> None:
+        self.begun, self.watch = begun, watch
+        self.lock = threading.Lock()
+        self.z: Array | None = None
+        self.value = np.inf
+        self.finished = self.iterations = 0
+        self.history: list[tuple[float, float]] = []
+        self.reason = ""
+
+    def offer(self, value: float, z: Array, iterations: int, reason: str) -> None:
+        with self.lock:
+            self.finished += 1
+            self.iterations += iterations
+            if value < self.value:
+                self.value, self.z, self.reason = value, z, reason
+                self.history.append((time.monotonic() - self.begun, value))
+            if self.watch:
+                self.watch(Progress(time.monotonic() - self.begun, self.finished, self.value))
+
+    def found(self) -> Found:
+        assert self.z is not None
+        seconds = time.monotonic() - self.begun
+        return Found(self.z, self.value, self.iterations, self.finished, seconds, tuple(self.history), self.reason)
+
+
+def optimise(
+    setup: Setup,
+    objective: Objective,
+    centre: Array,
+    effort: Effort,
+    *,
+    warm: Array | None = None,
+    watch: Watch | None = None,
+) -> Found:
+    """Optimise from random starts in parallel; the first from ``warm`` unknowns if given."""
+    begun = time.monotonic()
+    deadline = begun + effort.budget
+    best = _Best(begun, watch)
+    numbers = count()
+    failures: list[Infeasible] = []
+
+    def work(own: Setup) -> None:
+        while not failures:
+            k = next(numbers)
+            if k >= effort.starts or (time.monotonic() > deadline and best.z is not None):
+                return
+            try:
+                rng = np.random.default_rng([effort.seed, k])
+                own_warm = warm if k == 0 else None
+                start = _inside(own, centre, own_warm) if own_warm is not None else None
+                start = random_start(own, centre, rng) if start is None else start
+                _one(own, objective, centre, start, effort, deadline, best)
+            except Infeasible as error:
+                failures.append(error)
+
+    workers = max(1, min(effort.threads, effort.starts))
+    if workers == 1:
+        work(setup)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            for task in [pool.submit(work, setup if k == 0 else setup.twin()) for k in range(workers)]:
+                task.result()
+    if best.z is None:
+        raise failures[0] if failures else Infeasible("no motion was found in the time given; raise the budget")
+    return best.found()
+
+
+def _inside(setup: Setup, centre: Array, z: Array) -> Array | None:
+    rest = setup.still(centre)
+    return scaled_to_fit(rest, z - rest, setup.coarse)
+
+
+def _one(
+    setup: Setup, objective: Objective, centre: Array, start: Array, effort: Effort, deadline: float, best: _Best
+) -> None:
+    """One start: all stages of the criterion, then repair between the grid points."""
+    for margin in setup.coarse.margins:
+        margin[:] = 0.0
+    iterations = 0
+    steps = stages(objective.criterion)
+    z, mu = start, None
+    for k, criterion in enumerate(steps):
+        last = k == len(steps) - 1
+        stop = Stop(_GAP if last else _FIRST_GAP / (k + 1), 1e-4, effort.iterations, deadline)
+        outcome = minimise(setup.problem(replace(objective, criterion=criterion)), z, stop, mu=mu)
+        z, iterations = outcome.z, iterations + outcome.iterations
+        mu = 10.0 * _GAP / max(setup.coarse.count, 1)
+    finished, more = _repaired(setup, replace(objective, criterion=steps[-1]), centre, z, deadline)
+    if finished is not None:
+        best.offer(finished.value, finished.z, iterations + more, outcome.reason)
+
+
+def _repaired(
+    setup: Setup, objective: Objective, centre: Array, z: Array, deadline: float
+) -> tuple[Outcome | None, int]:
+    """The motion moved inside the limits on the fine grid: each tightened by what it lacks, then optimised on."""
+    rest = setup.still(centre)
+    used = 0
+    for _ in range(_REPAIRS):
+        lacking = [np.maximum(0.0, _ROOM - fine) for fine in setup.fine.worst(z)]
+        if all(float(part.max(initial=0.0)) == 0.0 for part in lacking) or time.monotonic() > deadline:
+            break
+        for margin, part in zip(setup.coarse.margins, lacking, strict=True):
+            margin += 1.05 * part
+        inner = scaled_to_fit(rest, z - rest, setup.coarse, 1e-9)
+        if inner is None:
+            return None, used
+        mu = _GAP / max(setup.coarse.count, 1)
+        outcome = minimise(
+            setup.problem(objective), rest + 0.999 * (inner - rest), Stop(_GAP, 1e-4, 40, deadline), mu=mu
+        )
+        z, used = outcome.z, used + outcome.iterations
+    kept = scaled_to_fit(rest, z - rest, setup.fine, 0.0)
+    if kept is None or not setup.closes(kept):
+        return None, used
+    value, _ = setup.problem(objective).objective(kept)
+    return Outcome(kept, value, used, ""), used
+
+
+def best_of_random(
+    setup: Setup, objective: Objective, centre: Array, candidates: int, seed: int, watch: Watch | None = None
+) -> Found:
+    """The best of N random motions, as [Guegan03, section 5.1] chose them."""
+    begun = time.monotonic()
+    best = _Best(begun, watch)
+    rest = setup.still(centre)
+    for k in range(candidates):
+        z = random_start(setup, centre, np.random.default_rng([seed, k]))
+        value, _ = setup.problem(objective).objective(z)
+        if value < best.value:
+            kept = scaled_to_fit(rest, z - rest, setup.fine, 0.0)
+            if kept is not None and setup.closes(kept):
+                value, _ = setup.problem(objective).objective(kept)
+                if value < best.value:
+                    best.offer(value, kept, 1, f"best of {candidates}")
+    if best.z is None:
+        raise Infeasible(f"none of {candidates} random motions keeps the limits")
+    return best.found()
