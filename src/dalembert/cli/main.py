@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dalembert.cli import base, bench, demo, robots, show
+from dalembert.cli import base, bench, demo, reproduce, robots, show
 from dalembert.errors import DalembertError
 
 __all__ = ["app", "run"]
@@ -24,6 +24,7 @@ app.command("robots")(robots.robots)
 app.command("show")(show.show)
 app.command("base")(base.base)
 app.command("demo")(demo.demo)
+app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)
 
 
