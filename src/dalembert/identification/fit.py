@@ -165,14 +165,19 @@ class Fit:
     def to_dict(self) -> dict[str, Any]:
         """JSON values only; the inverse of :meth:`from_dict`, exactly."""
         out: dict[str, Any] = {"format": FORMAT}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name in ("rows", "parameters"):
+        for name in Fit.field_names():
+            value = getattr(self, name)
+            if name in ("rows", "parameters"):
                 value = [asdict(entry) for entry in value]
             elif isinstance(value, Mapping):
                 value = dict(value)
-            out[item.name] = value
+            out[name] = value
         return out
+
+    @staticmethod
+    def field_names() -> tuple[str, ...]:
+        """The fields of ``fit.json``; a fit that carries more than that stores no more."""
+        return tuple(item.name for item in fields(Fit))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
