@@ -59,7 +59,7 @@ class Fourier:
 
     def still(self) -> Array:
         """The centre alone."""
-        return np.eye(self.unknowns)[0]
+        return np.asarray(np.eye(self.unknowns)[0])
 
     def draw(self, rng: np.random.Generator) -> Array:
         """Sines and cosines with normal amplitudes, centre zero."""

@@ -67,7 +67,7 @@ class Information:
     @property
     def size(self) -> int:
         """Number of base parameters b."""
-        return self.columns.shape[1]
+        return int(self.columns.shape[1])
 
     def _write(self) -> tuple[dict[str, SX], dict[str, SX]]:
         d = self.model.dynamics

@@ -87,13 +87,13 @@ class Setup:
         self.reach = _reach(self.linear, model.r)
         t, n = family.duration, self.samples
         # half a step off: a sample exactly where a position limit is touched has no velocity, only a sign of rounding
-        self.grid = Grid(family, (np.arange(n) + 0.5) * (t / n), self.reach, 3)
+        self.grid = Grid(family, np.asarray((np.arange(n) + 0.5) * (t / n)), self.reach, 3)
         self.coarse = Slacks(self._grid(1), self._coarse_states, self.linear, self.sources)
         self._fine: Slacks | None = None
 
     def _grid(self, finer: int) -> Grid:
         n = self.checks * finer
-        times = np.arange(n + (not self.family.periodic)) * (self.family.duration / n)
+        times = np.asarray(np.arange(n + (not self.family.periodic)) * (self.family.duration / n))
         return Grid(self.family, times, self.reach)
 
     def twin(self) -> Setup:

@@ -138,7 +138,7 @@ def _workspace(model: Model, limits: Limits) -> list[Bounded]:
     for entry in limits.workspace:
         body = entry.body or model.robot.platform
         assert body is not None
-        point = d.tree.anchor(Anchor(body, Placement(p=entry.point)), d.y)[1]
+        point = d.tree.anchor(Anchor(body, Placement(position=entry.point)), d.y)[1]
         out += [
             Bounded(f"workspace of {body}, {text}", expression, low, high)
             for text, expression, low, high in entry.region.of(point)
@@ -169,7 +169,7 @@ def _floor(model: Model, limits: Limits) -> list[Bounded]:
     return [
         Bounded(
             f"height of {capsule.name} over the floor [m]",
-            d.tree.anchor(Anchor(capsule.body, Placement(p=point)), d.y)[1][2] - capsule.radius,
+            d.tree.anchor(Anchor(capsule.body, Placement(position=point)), d.y)[1][2] - capsule.radius,
             c.floor + c.distance,
             math.inf,
         )

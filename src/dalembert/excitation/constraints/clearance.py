@@ -71,7 +71,7 @@ class ClearanceBounds:
         ends = []
         for c in self._capsules:
             for point in (c.start, c.end):
-                ends.append(tree.anchor(Anchor(c.body, Placement(p=point)), y, -1)[1])
+                ends.append(tree.anchor(Anchor(c.body, Placement(position=point)), y, -1)[1])
         return ca.densify(ca.vertcat(*ends))
 
     def _write(self) -> tuple[dict[str, SX], dict[str, SX]]:
@@ -96,7 +96,7 @@ class ClearanceBounds:
 
     def values(self, motion: Motion) -> Array:
         """See :class:`~dalembert.excitation.constraints.source.Source`."""
-        return np.stack([length for length, *_ in self._closest(motion.y)], axis=1) - self.radii
+        return np.asarray(np.stack([length for length, *_ in self._closest(motion.y)], axis=1) - self.radii)
 
     def slopes(self, motion: Motion) -> Slopes:
         """See :class:`~dalembert.excitation.constraints.source.Source`."""

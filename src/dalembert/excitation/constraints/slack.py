@@ -74,6 +74,7 @@ class Slacks:
     def __init__(self, grid: Grid, states: States, linear: Sequence[LinearBounds], sources: Sequence[Source]) -> None:
         self.grid, self.states = grid, states
         self.linear, self.sources = tuple(linear), tuple(sources)
+        self.groups: tuple[LinearBounds | Source, ...] = (*self.linear, *self.sources)
         self.sizes = [group.size for group in self.linear] + [_size(s.lower, s.upper) for s in self.sources]
         self.margins = [np.zeros(len(size)) for size in self.sizes]
         self._last: tuple[tuple[Array, ...], Motion | None] | None = None
@@ -101,7 +102,7 @@ class Slacks:
         )
 
     def _bounds(self, k: int) -> tuple[Array, Array]:
-        group = (*self.linear, *self.sources)[k]
+        group = self.groups[k]
         return group.lower, group.upper
 
     def _sides(self, k: int, value: Array) -> list[Array]:
@@ -117,8 +118,7 @@ class Slacks:
     def count(self) -> int:
         """Number of slacks m."""
         n = len(self.grid.times)
-        groups = (*self.linear, *self.sources)
-        return n * sum(int(np.isfinite(g.lower).sum() + np.isfinite(g.upper).sum()) for g in groups)
+        return n * sum(int(np.isfinite(g.lower).sum() + np.isfinite(g.upper).sum()) for g in self.groups)
 
     # --- derivative ----------------------------------------------------------------------------------------------
 
@@ -136,10 +136,9 @@ class Slacks:
     def tightest(self, z: Array) -> list[Tight]:
         """For every limit its smallest slack, most critical first."""
         found = []
-        groups = (*self.linear, *self.sources)
         for k, value in enumerate(self.quantities(z)):
             lower, upper = self._bounds(k)
-            for i, name in enumerate(groups[k].names):
+            for i, name in enumerate(self.groups[k].names):
                 for bound, room in ((upper[i], upper[i] - value[:, i]), (lower[i], value[:, i] - lower[i])):
                     if np.isfinite(bound):
                         at = int(room.argmin())

@@ -63,7 +63,7 @@ def factored(m: Array) -> tuple[Array, Array] | None:
         return None
     s = 1.0 / np.sqrt(diagonal)
     try:
-        return s, np.linalg.cholesky(m * np.outer(s, s))
+        return s, np.asarray(np.linalg.cholesky(m * np.outer(s, s)))
     except np.linalg.LinAlgError:
         return None
 
