@@ -19,6 +19,8 @@ OPERATIONS_PER_FUNCTION = 2000
 # Vectors run through one function before the next one is entered, so that its code is fetched once for all
 # of them.
 VECTORS_PER_VISIT = 8
+# Inputs with more entries than any robot has coordinates hold parameters, the same for all samples: see dal_parameter.
+MOST_STATES = 64
 
 _EXPRESSIONS: dict[Op, str] = {
     Op.ADD: "{a} + {b}",
@@ -119,7 +121,8 @@ class _Body:
             self.named.add(value)
             if value < program.n_inputs:
                 port, entry = self.ports[value]
-                load = f"dal_load(in[{port}] + {entry} * es[{port}] + i * ss[{port}], ss[{port}], n - i)"
+                read = "dal_load" if program.inputs[port].size <= MOST_STATES else "dal_parameter"
+                load = f"{read}(in[{port}] + {entry} * es[{port}] + i * ss[{port}], ss[{port}], n - i)"
             else:
                 load = f"s[{self.spills.rows[value]} * {VECTORS_PER_VISIT}]"
             self.lines.append(f"const dal_v {name} = {load};")

@@ -44,16 +44,26 @@ DAL_INLINE int dal_any(dal_m mask)
 }
 
 /* One vector of samples of one input entry. The last vector repeats the last sample instead of reading past the end. */
-DAL_INLINE dal_v dal_load(const double *a, long long stride, long long left)
+DAL_CALL dal_v dal_tail(const double *a, long long stride, long long left)
 {
-    if (stride == 0) return dal_set(a[0]);
-    if (left >= DAL_L) {
-        if (stride == 1) return (dal_v)*(const dal_u *)a;
-        return (dal_v)DAL_LIST(DAL_STEP);
-    }
     dal_v r = dal_set(a[0]);
     for (int k = 1; k < left; k++) r[k] = a[k * stride];
     return r;
+}
+DAL_INLINE dal_v dal_load(const double *a, long long stride, long long left)
+{
+    if (stride == 0) return dal_set(a[0]);
+    if (left < DAL_L) return dal_tail(a, stride, left);
+    if (stride == 1) return (dal_v)*(const dal_u *)a;
+    return (dal_v)DAL_LIST(DAL_STEP);
+}
+
+/* The same for an input of many entries: parameters, the same for all samples, which a copy of dal_load for each would
+   take longer to compile than the whole of the rest. */
+DAL_CALL dal_v dal_gather(const double *a, long long stride, long long left) { return dal_load(a, stride, left); }
+DAL_INLINE dal_v dal_parameter(const double *a, long long stride, long long left)
+{
+    return stride == 0 ? dal_set(a[0]) : dal_gather(a, stride, left);
 }
 
 /* Output rows are 64-byte aligned and padded to whole vectors. With DAL_STREAM they bypass the cache. */
