@@ -9,31 +9,95 @@ if TYPE_CHECKING:
     from dalembert.errors import DalembertError
     from dalembert.excitation import Fourier
     from dalembert.identification.base import base_parameters
-    from dalembert.logs import read_log, write_log
+    from dalembert.identification.bounded import Bounded
+    from dalembert.identification.constraints import Constraints
+    from dalembert.identification.essential import FTest, SigmaRatio
+    from dalembert.identification.fit import Fit
+    from dalembert.identification.fit_files import read_fit, write_fit
+    from dalembert.identification.identify import Identification, identify
+    from dalembert.identification.irls import Irls
+    from dalembert.identification.iv import Iv
+    from dalembert.identification.ols import Ols
+    from dalembert.identification.physical import Physical
+    from dalembert.identification.prior import Prior
+    from dalembert.identification.sdp import Sdp
+    from dalembert.identification.tls import Tls
+    from dalembert.identification.wls import Wls
+    from dalembert.logs import Repair, open_log, read_channels, read_log, write_log
     from dalembert.model import build_model
     from dalembert.robot import Robot, catalog_names, load_robot
+    from dalembert.signals import SignalSettings, SlowMask
+    from dalembert.validation import Validation, validate
 
 _HOME = {
+    "Bounded": "identification.bounded",
+    "Constraints": "identification.constraints",
     "DalembertError": "errors",
+    "FTest": "identification.essential",
+    "Fit": "identification.fit",
     "Fourier": "excitation",
+    "Identification": "identification.identify",
+    "Irls": "identification.irls",
+    "Iv": "identification.iv",
+    "Ols": "identification.ols",
+    "Physical": "identification.physical",
+    "Prior": "identification.prior",
+    "Repair": "logs",
     "Robot": "robot",
+    "Sdp": "identification.sdp",
+    "SigmaRatio": "identification.essential",
+    "SignalSettings": "signals",
+    "SlowMask": "signals",
+    "Tls": "identification.tls",
+    "Validation": "validation",
+    "Wls": "identification.wls",
     "base_parameters": "identification.base",
     "build_model": "model",
     "catalog_names": "robot",
+    "identify": "identification.identify",
     "load_robot": "robot",
+    "open_log": "logs",
+    "read_channels": "logs",
+    "read_fit": "identification.fit_files",
     "read_log": "logs",
+    "validate": "validation",
+    "write_fit": "identification.fit_files",
     "write_log": "logs",
 }
 
 __all__ = [
+    "Bounded",
+    "Constraints",
     "DalembertError",
+    "FTest",
+    "Fit",
     "Fourier",
+    "Identification",
+    "Irls",
+    "Iv",
+    "Ols",
+    "Physical",
+    "Prior",
+    "Repair",
     "Robot",
+    "Sdp",
+    "SigmaRatio",
+    "SignalSettings",
+    "SlowMask",
+    "Tls",
+    "Validation",
+    "Wls",
     "base_parameters",
     "build_model",
     "catalog_names",
+    "identify",
     "load_robot",
+    "open_log",
+    "read_channels",
+    "read_fit",
     "read_log",
+    "validate",
+    "write_fit",
     "write_log",
 ]
 

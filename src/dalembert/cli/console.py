@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from dalembert.errors import UsageError
 from dalembert.model import Model, build_model
 from dalembert.robot import Robot, load_robot
 
-__all__ = ["AsJson", "RobotName", "Settings", "emit", "load", "model_of", "note", "plain", "table"]
+__all__ = ["AsJson", "RobotName", "Settings", "emit", "load", "model_of", "note", "plain", "steps", "table"]
 
 _err = Console(stderr=True, soft_wrap=True, highlight=False)
 _out = Console(soft_wrap=True, highlight=False)
@@ -32,6 +34,19 @@ Settings = Annotated[
 def note(text: str) -> None:
     """A remark for the person, on standard error."""
     _err.print(f"[dim]{text}[/dim]")
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[str], None]]:
+    """Steps of longer work on standard error: one line that changes on a terminal, a line each after a second
+    elsewhere.
+    """
+    if _err.is_terminal:
+        with _err.status(what) as status:
+            yield lambda text: status.update(f"{what}: {text}")
+        return
+    start = time.monotonic()
+    yield lambda text: note(f"{what}: {text}") if time.monotonic() - start > 1.0 else None
 
 
 def load(name: str, settings: Sequence[str] | None = None) -> Robot:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dalembert.cli import base, bench, demo, reproduce, robots, show
+from dalembert.cli import base, bench, demo, identify, reproduce, robots, show, validate
 from dalembert.errors import DalembertError
 
 __all__ = ["app", "run"]
@@ -23,6 +23,8 @@ app = typer.Typer(
 app.command("robots")(robots.robots)
 app.command("show")(show.show)
 app.command("base")(base.base)
+app.command("identify")(identify.identify)
+app.command("validate")(validate.validate)
 app.command("demo")(demo.demo)
 app.command("reproduce")(reproduce.reproduce)
 app.command("bench")(bench.bench)

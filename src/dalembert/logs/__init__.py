@@ -2,7 +2,7 @@
 
 from dalembert.logs.channels import Channel, ChannelMap, TimeChannel, read_channels
 from dalembert.logs.log import Block, Log, LogInfo, LogSource, make_log
-from dalembert.logs.reader import FileSource, open_log, read_log, read_pieces
+from dalembert.logs.reader import FileSource, load_log, open_log, read_log, read_pieces
 from dalembert.logs.repair import Repair
 from dalembert.logs.writer import write_log
 
@@ -16,6 +16,7 @@ __all__ = [
     "LogSource",
     "Repair",
     "TimeChannel",
+    "load_log",
     "make_log",
     "open_log",
     "read_channels",

@@ -15,15 +15,16 @@ from dalembert.logs.channels import ChannelMap, read_channels
 from dalembert.logs.checks import Scan, check_signals
 from dalembert.logs.clock import read_clock
 from dalembert.logs.layout import Layout, lay_out
-from dalembert.logs.log import Array, Block, Log, LogInfo, sealed
+from dalembert.logs.log import Array, Block, Log, LogInfo, LogSource, sealed
 from dalembert.logs.repair import Piece, Repair, repaired
 from dalembert.logs.table import Table, file_hash, open_table
 from dalembert.robot.description import Robot
 
-__all__ = ["FileSource", "open_log", "read_log", "read_pieces"]
+__all__ = ["FileSource", "load_log", "open_log", "read_log", "read_pieces"]
 
 _ROWS = 65536  # rows read at a time
 _CLEAN = Repair()
+_IN_MEMORY = 256 * 2**20  # bytes of signals above which a clean log is left in its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,3 +192,23 @@ def open_log(path: str | Path, robot: Robot, channels: str | Path | ChannelMap |
     if not clock.uniform:
         repaired(t, np.empty((len(t), 0)), _CLEAN, unit, str(path))  # says what is wrong
     return FileSource(opened.info(len(t), clock.start, clock.period, (*notes, *clock.notes())), opened)
+
+
+def load_log(
+    path: str | Path,
+    robot: Robot,
+    channels: str | Path | ChannelMap | None = None,
+    repair: Repair | None = None,
+) -> LogSource:
+    """A log in memory where it fits there well or must be repaired, else read from its file by every pass."""
+    if repair is None and _bytes(path, robot, channels) > _IN_MEMORY:
+        return open_log(path, robot, channels)
+    return read_log(path, robot, channels, repair)
+
+
+def _bytes(path: str | Path, robot: Robot, channels: str | Path | ChannelMap | None) -> int:
+    """Memory the signals of a file take; its size where only reading tells how many rows it has."""
+    opened = _open(path, robot, channels)
+    if opened.table.rows is not None:
+        return 8 * opened.table.rows * (1 + len(opened.layout.signals))
+    return sum(p.stat().st_size for p in [opened.path, *opened.path.rglob("*")] if p.is_file())

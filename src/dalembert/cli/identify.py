@@ -1,0 +1,142 @@
+"""``dalembert identify``: logs in, parameters with their uncertainty out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, steps
+from dalembert.cli.options import (
+    ChannelsOption,
+    CutoffOption,
+    DecimateOption,
+    LogReader,
+    MaskOption,
+    PayloadOption,
+    RepairOption,
+    signal_settings,
+)
+from dalembert.errors import UsageError, choices
+
+if TYPE_CHECKING:
+    from dalembert.identification.essential import Reduction
+    from dalembert.identification.identify import Identification
+    from dalembert.validation import Validation
+
+__all__ = ["identify"]
+
+ESSENTIAL = ("f-test", "sigma-ratio", "none")
+
+
+def identify(
+    robot: RobotName,
+    logs: Annotated[
+        list[str], typer.Argument(metavar="LOG...", help="logs: .csv, .parquet, .mat, .mcap, .bag or a bag's folder")
+    ],
+    payload: PayloadOption = None,
+    method: Annotated[str, typer.Option("--method", help="ols, wls, irls, tls, iv, bounded, physical or sdp")] = "wls",
+    projection: Annotated[
+        str | None,
+        typer.Option(help="platform, actuators, actuators:NAME,NAME,... or whitened (default: the robot's)"),
+    ] = None,
+    friction: Annotated[
+        str,
+        typer.Option(
+            help="own: the robot's; auto: the model that predicts blocks left out best; none; or terms joined by +: "
+            "viscous coulomb offset asymmetric smooth stribeck sqrt quadratic cubic dahl"
+        ),
+    ] = "own",
+    cutoff: CutoffOption = "auto",
+    decimate: DecimateOption = "auto",
+    mask_slow: MaskOption = "5",
+    channels: ChannelsOption = None,
+    repair: RepairOption = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="what is known beforehand: values, bodies by shape and material, fixed, zero, tied or bounded "
+            "parameters; or a robot file or fit.json whose values are taken (default: the robot's nominal values)",
+        ),
+    ] = None,
+    essential: Annotated[
+        str,
+        typer.Option(
+            help="drop base parameters: f-test (while the torque does not miss them), sigma-ratio (the papers' rule) "
+            "or none"
+        ),
+    ] = "none",
+    symmetric: Annotated[bool, typer.Option("--symmetric", help="tie the bodies of each symmetric group")] = False,
+    validate: Annotated[
+        list[str] | None, typer.Option("--validate", metavar="LOG", help="score the fit on a log it was not made from")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="folder for fit.json and parameters.csv")
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Identify the dynamic parameters of a robot from logs of its motor positions and torques."""
+    from dalembert.identification.fit_files import write_fit
+    from dalembert.identification.friction import parse_friction
+    from dalembert.identification.identify import identify as run
+    from dalembert.identification.methods import estimator_named
+    from dalembert.validation import validate as score
+
+    estimator, rule, law = estimator_named(method), _rule(essential), parse_friction(friction)
+    signals = signal_settings(cutoff, decimate, mask_slow)
+    described = load(robot, settings)
+    model = model_of(described, quiet=True)
+    held_out = list(validate or ())
+    with steps("identify") as progress:
+        progress("reading the logs")
+        reader = LogReader(described, channels or (), repair or ())
+        every = reader.read([*logs, *held_out], payload or ())
+        used = [log for log in every if log.info.path not in held_out]
+        known = _known(prior, model, progress)
+        found = run(
+            model, used, estimator=estimator, projection=projection, signals=signals, friction=law,
+            symmetric=symmetric, essential=rule, progress=progress, **known,
+        )  # fmt: skip
+        scored = None
+        if held_out:
+            progress("predicting the logs left out")
+            scored = score(found.fit, [log for log in every if log.info.path in held_out])
+    files = [] if output is None else [*write_fit(found.fit, output)]
+    for text in found.prepared.notes:
+        note(text)
+    emit(as_json, _data(found, scored, files), *_shown(found, scored, files))
+
+
+def _rule(name: str) -> Reduction | None:
+    from dalembert.identification.essential import FTest, SigmaRatio
+
+    if name not in ESSENTIAL:
+        raise UsageError(f"--essential {name!r}; {choices(name, ESSENTIAL)}")
+    rules: dict[str, Reduction | None] = {"f-test": FTest(), "sigma-ratio": SigmaRatio(), "none": None}
+    return rules[name]
+
+
+def _known(prior: str | None, model: Any, progress: Any) -> dict[str, Any]:
+    """What is known beforehand, as options of the identification."""
+    if prior is None:
+        return {}
+    raise UsageError("--prior: not read yet")
+
+
+def _data(found: Identification, scored: Validation | None, files: list[Path]) -> dict[str, Any]:
+    data = found.to_dict()
+    if scored is not None:
+        data["validation"] = scored.to_dict()
+    return {**data, "files": [str(file) for file in files]}
+
+
+def _shown(found: Identification, scored: Validation | None, files: list[Path]) -> list[str]:
+    out = [str(found)]
+    if scored is not None:
+        out.append(str(scored))
+    if files:
+        out.append(f"written: {', '.join(str(file) for file in files)}")
+    return out
