@@ -159,7 +159,7 @@ class LogRows:
 
     def run_blocks(self, run: Run) -> Iterator[RowBlock]:
         """The rows of one log."""
-        closing, absent = Closing(self.model, run), self._absent(run)
+        absent = self._absent(run)
         present = [np.array([int(c) not in absent for c in columns], dtype=bool) for columns, _ in self._rows]
         groups = [Decimated(run.plan) for _ in self._rows]
         torques = [self.model.robot.motor_names.index(name) for name in run.source.info.torques]
@@ -171,14 +171,20 @@ class LogRows:
                 dense[:, columns] = stacked[:-1].T
                 yield RowBlock(dense, stacked[-1], k, sample, run.name)
 
-        for signals in prepared(run.source, run.plan, BLOCK):
-            out = self._kernel.compact(*closing(signals), self.sigma)
+        for signals, state in self.motion(run):
+            out = self._kernel.compact(*state, self.sigma)
             gamma = self._projected(out["L"], signals.tau, torques)
             for k, weight in enumerate(self.weights(signals)):
                 entries = self._rows[k][1][present[k]]
                 yield from rows(k, groups[k].push(np.concatenate([out["W"][entries], gamma[k : k + 1]]), weight))
         for k, group in enumerate(groups):
             yield from rows(k, group.finish())
+
+    def motion(self, run: Run) -> Iterator[tuple[Signals, tuple[Array, Array, Array]]]:
+        """Prepared signals of one log, block by block, and the full state y, yd, ydd they give."""
+        closing = Closing(self.model, run)
+        for signals in prepared(run.source, run.plan, BLOCK):
+            yield signals, closing(signals)
 
     def _projected(self, left: Array, tau: Array, torques: Sequence[int]) -> Array:
         """Gamma = L tau, (k, n)."""

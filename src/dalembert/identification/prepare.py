@@ -41,7 +41,18 @@ from dalembert.parameters import UNITS
 from dalembert.robot import EffortKind, Robot, with_payload
 from dalembert.signals import SignalSettings
 
-__all__ = ["Prepared", "Progress", "prepare_problem", "silent", "torque_sigma"]
+__all__ = [
+    "Prepared",
+    "Progress",
+    "column_units",
+    "labelled_logs",
+    "nonnegative_names",
+    "prepare_problem",
+    "silent",
+    "structural_base",
+    "torque_sigma",
+    "with_payloads",
+]
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -67,14 +78,15 @@ class Prepared:
     notes: tuple[str, ...]
 
 
-def _with_payloads(robot: Robot, payloads: Sequence[str]) -> Robot:
+def with_payloads(robot: Robot, payloads: Sequence[str]) -> Robot:
+    """The robot with a body on its platform for every payload it does not have yet."""
     for name in payloads:
         if name not in robot.body_names:
             robot = with_payload(robot, name)
     return robot
 
 
-def _labelled(logs: Sequence[LogSource], payload: Mapping[str, str]) -> list[LogSource]:
+def labelled_logs(logs: Sequence[LogSource], payload: Mapping[str, str]) -> list[LogSource]:
     """Logs with the payload each carries, by log name."""
     names = [log.info.name for log in logs]
     for name in payload:
@@ -108,7 +120,7 @@ def torque_sigma(rigid: LogRows) -> Array:
     return sigma
 
 
-def _structural(
+def structural_base(
     model: Model, projection: str, ties: Ties, payloads: Sequence[str], carried: Sequence[str],
     described: Robot, laws: FrictionLaws | None,
 ) -> BaseSet:  # fmt: skip
@@ -166,10 +178,10 @@ def prepare_problem(
     """
     if isinstance(friction, str) and not isinstance(friction, FrictionSource):
         friction = parse_friction(friction)
-    labelled = _labelled(logs if isinstance(logs, Sequence) else [logs], payload or {})
+    labelled = labelled_logs(logs if isinstance(logs, Sequence) else [logs], payload or {})
     carried = tuple(dict.fromkeys(log.info.payload for log in labelled))
     payloads = tuple(name for name in carried if name)
-    described = _with_payloads(model.robot, payloads)
+    described = with_payloads(model.robot, payloads)
     place = _Place(model, described, labelled, signals, projection or model.default_projection, payloads, carried)
     progress("reading, filtering and closing the logs")
     if sigma is None and place.projection == "whitened":
@@ -195,8 +207,8 @@ def prepare_problem(
     base = place.base(rigid, laws, ties)
     progress("evaluating and factoring the rows")
     problem = Problem.of(
-        rows, base, prior=prior, constraints=constraints, units=_units(rigid.model, rows.parameters, laws),
-        nonnegative=_nonnegative(rigid.model, laws),
+        rows, base, prior=prior, constraints=constraints, units=column_units(rigid.model, rows.parameters, laws),
+        nonnegative=nonnegative_names(rigid.model, laws),
     )  # fmt: skip
     said = tuple(note for run in rigid.runs for note in (*run.source.info.notes, *run.plan.notes))
     return Prepared(
@@ -249,20 +261,20 @@ class _Place:
 
     def base(self, rigid: LogRows, laws: FrictionLaws | None, ties: Ties | None = None) -> BaseSet:
         """Base set of rigid rows with laws beside them."""
-        return _structural(
+        return structural_base(
             rigid.model, self.projection, ties or no_ties(rigid.parameters), self.payloads, self.carried,
             self.described, laws,
         )  # fmt: skip
 
 
-def _nonnegative(model: Model, laws: FrictionLaws | None) -> tuple[str, ...]:
+def nonnegative_names(model: Model, laws: FrictionLaws | None) -> tuple[str, ...]:
     """Parameters that cannot be negative: friction of the description, rotor inertias, those the laws name."""
     kinds = (EffortKind.ROTOR, EffortKind.VISCOUS, EffortKind.COULOMB)
     own = [name for e in model.robot.efforts if e.kind in kinds for name in e.parameters]
     return tuple(own) if laws is None else (*own, *laws.nonnegative)
 
 
-def _units(model: Model, names: Sequence[str], laws: FrictionLaws | None) -> dict[str, str]:
+def column_units(model: Model, names: Sequence[str], laws: FrictionLaws | None) -> dict[str, str]:
     """Unit of every column."""
     units = {}
     for name in names:

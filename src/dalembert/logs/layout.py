@@ -58,14 +58,18 @@ class Layout:
         )
 
 
-def lay_out(table: Table, where: str, robot: Robot, channels: ChannelMap) -> Layout:
-    """Find every signal of the robot in the file; LogError that names what is missing and what is there."""
-    return _Finder(table, where, robot, channels).run()
+def lay_out(table: Table, where: str, robot: Robot, channels: ChannelMap, *, positions: bool = True) -> Layout:
+    """Find every signal of the robot in the file; LogError that names what is missing and what is there.
+
+    Without ``positions`` torques alone make a log, and columns of positions are left out.
+    """
+    return _Finder(table, where, robot, channels, positions).run()
 
 
 class _Finder:
-    def __init__(self, table: Table, where: str, robot: Robot, channels: ChannelMap) -> None:
+    def __init__(self, table: Table, where: str, robot: Robot, channels: ChannelMap, positions: bool) -> None:
         self.table, self.where, self.robot, self.map = table, where, robot, channels
+        self.positions = positions
         self.given = {channel.signal: channel for channel in channels.channels}
         self.defaults = self._ordered()
         self.notes: list[str] = []
@@ -73,12 +77,14 @@ class _Finder:
     def run(self) -> Layout:
         motors, sensors = self.robot.motor_names, tuple(s.name for s in self.robot.sensors)
         self._known_columns()
-        found = {kind: [n for n in (*motors, *sensors) if self.channel(f"{kind}_{n}")] for kind in ("q", "qd", "qdd")}
+        places = (*motors, *sensors) if self.positions else ()
+        found = {kind: [n for n in places if self.channel(f"{kind}_{n}")] for kind in ("q", "qd", "qdd")}
         measured = [m for m in motors if m not in self.robot.unmeasured]
-        if not found["q"]:
+        if not found["q"] and not any(self.channel(f"tau_{m}") for m in measured if not self.positions):
             self._wrong_robot()
         self._strangers()
-        self._positions(found["q"], sensors)
+        if self.positions:
+            self._positions(found["q"], sensors)
         torques = [m for m in measured if self.channel(f"tau_{m}")]
         self._missing([f"tau_{m}" for m in measured if m not in torques], "torque")
         for name in self.robot.unmeasured:
@@ -128,7 +134,8 @@ class _Finder:
         raise LogError(f"{self.where}: no time column {time.column!r}; {choices(time.column, self.table.columns)}")
 
     def _wrong_robot(self) -> None:
-        wanted = _some([f"q_{m}" for m in self.robot.motor_names])
+        kind = "q" if self.positions else "tau"
+        wanted = _some([f"{kind}_{m}" for m in self.robot.motor_names])
         raise LogError(
             f"{self.where}: no column for any motor of robot {self.robot.name!r}, expected {wanted}, "
             f"found {_some(self.table.columns)}: another robot's log, or it needs a channels file"

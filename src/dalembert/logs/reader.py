@@ -71,13 +71,13 @@ def _stem(path: Path) -> str:
     return path.name.partition(".")[0] or path.name
 
 
-def _open(path: str | Path, robot: Robot, channels: str | Path | ChannelMap | None) -> _Opened:
+def _open(path: str | Path, robot: Robot, channels: str | Path | ChannelMap | None, positions: bool = True) -> _Opened:
     path = Path(path)
     found = channels if isinstance(channels, ChannelMap) else ChannelMap()
     if isinstance(channels, str | Path):
         found = read_channels(channels, robot)
     table = open_table(path, found.topic)
-    return _Opened(path, table, lay_out(table, str(path), robot, found), robot, found)
+    return _Opened(path, table, lay_out(table, str(path), robot, found, positions=positions), robot, found)
 
 
 def read_log(
@@ -85,17 +85,19 @@ def read_log(
     robot: Robot,
     channels: str | Path | ChannelMap | None = None,
     repair: Repair | None = None,
+    *,
+    positions: bool = True,
 ) -> Log:
     """A log in memory, on a uniform time grid, in SI units on the robot's motors.
 
     Default columns are ``t``, ``q_<motor>``, ``tau_<motor>`` (also ``q_<sensor>``, ``qd_...``, ``qdd_...``);
     anything else is described by a channels file. A log that is not clean is refused with a LogError unless
     ``repair`` says what to do; what was done is in the log's notes. Only jitter below 5 % of the period and
-    rounded stamps are put right without being asked.
+    rounded stamps are put right without being asked. ``positions`` False reads torques alone.
     """
     if repair is not None and repair.gaps == "split":
         raise LogError(f"{path}: gaps=split makes several logs, expected longest or fill; read_pieces returns all")
-    return read_pieces(path, robot, channels, repair)[0]
+    return read_pieces(path, robot, channels, repair, positions=positions)[0]
 
 
 def read_pieces(
@@ -103,10 +105,12 @@ def read_pieces(
     robot: Robot,
     channels: str | Path | ChannelMap | None = None,
     repair: Repair | None = None,
+    *,
+    positions: bool = True,
 ) -> tuple[Log, ...]:
     """As :func:`read_log`, with one log per stretch without gaps when ``repair.gaps`` is ``"split"``."""
     repair = _CLEAN if repair is None else repair
-    opened = _open(path, robot, channels)
+    opened = _open(path, robot, channels, positions)
     scan, stamps, values = opened.scan(), [], []
     for raw in opened.table.batches(opened.layout.columns, _ROWS):
         stamps.append(opened.stamps(raw, scan.rows))

@@ -97,6 +97,8 @@ class Simulator:
         preload: ArrayLike | Callable[[Array], Array] | None = None,
         scale: ArrayLike = 1.0,
         controller_pi: Parameters | None = None,
+        gains: ArrayLike | None = None,
+        saturation: bool | None = None,
         start: tuple[ArrayLike, ArrayLike] | None = None,
         name: str = "simulated",
         payload: str = "",
@@ -106,6 +108,7 @@ class Simulator:
 
         ``preload`` (n,) or a function of times (ticks,) is the internal torque a :class:`Preload` law prescribes;
         ``scale`` (n,) multiplies the feedback; ``controller_pi`` is the controller's model; ``rng`` draws the noise.
+        ``gains`` replaces the law's packed gains, ``saturation`` what the options say of torque limits.
         """
         if abs(reference.rate - self.options.control_rate) > 1e-9 * reference.rate:
             raise UsageError(
@@ -122,6 +125,10 @@ class Simulator:
         setup = self._setup(true, y0, v0)
         samples = (len(reference.t) - 1) * self._every + 1
         arrays = self._arrays(samples, seen, rng, known, y0)
+        if gains is not None:
+            arrays["gains"] = np.array(gains, dtype=float)
+        if saturation is not None:
+            arrays["limit"] = self._limits(saturation)
         channels = self._channels(reference, known, preload, scale)
         work = Work(setup, arrays, channels, self._whole(samples, setup), seen.delay * self.rate)
         reached, fault, run, compiled = self._drive(work, reference.t, progress)
@@ -156,13 +163,12 @@ class Simulator:
         model = self.model
         robot = model.robot
         sensors = robot.sensor_map()
-        limits = np.array([m.torque_limit if self.options.saturation else np.inf for m in robot.motors])
         shapes = {"q": len(sensors), "tau": model.n, "y": model.n_y, "v": model.r, "vd": model.r, "e": 2}
         arrays: dict[str, Array | None] = {name: np.zeros((samples, size)) for name, size in shapes.items()}
         states = next(p.size for p in self._law.inputs if p.name == "x") if self._law else 1
         return arrays | {
             "theta": np.zeros((samples, len(sensors))),
-            "limit": limits,
+            "limit": self._limits(self.options.saturation),
             "theta_map": np.ascontiguousarray(sensors),
             "noise": seen.noise(samples, len(sensors), rng),
             "quantum": seen.steps(len(sensors)),
@@ -171,6 +177,9 @@ class Simulator:
             "x": np.zeros(states),
             "y_model": y0.copy(),
         }
+
+    def _limits(self, saturation: bool) -> Array:
+        return np.array([m.torque_limit if saturation else np.inf for m in self.model.robot.motors])
 
     def _channels(
         self, reference: Reference, known: Array, preload: ArrayLike | Callable[[Array], Array] | None, scale: ArrayLike
