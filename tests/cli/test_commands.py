@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dalembert.cli.main import app
+from dalembert.cli.main import COMMANDS, app, run
 from dalembert.errors import DalembertError
 
 # robot, flags, standard (None: not stated), base
@@ -141,3 +142,34 @@ def test_the_command_exits_with_2_and_no_traceback() -> None:
     assert run.stdout == ""
     assert run.stderr.count("\n") == 1
     assert run.stderr.startswith("error: ")
+
+
+MISUSED = [
+    ("base dualv --friction foo", "--friction.*'foo'.*'own'"),
+    ("base", "Missing argument 'robot'"),
+    ("base dualv --frictoin own", "--frictoin.*--friction"),
+    ("base dualv extra", "extra"),
+    ("bas dualv", "no command 'bas'; choose from .*did you mean 'base'"),
+    ("base dualv --set r_p=0", "the motors hold 2 of 3 motions .pose.angle"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), MISUSED)
+def test_a_wrong_use_ends_in_one_line(words, said, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["dalembert", *words.split()])
+    with pytest.raises(SystemExit) as end:
+        run()
+    assert end.value.code == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and re.search(said, errors[0]), errors
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name):
+    result = CliRunner().invoke(app, [name, "--help"], catch_exceptions=False)
+    assert result.exit_code == 0 and "Usage" in result.output
+
+
+def test_listing_the_commands_imports_none_of_them():
+    code = "import sys; sys.argv = ['dalembert', '--help']\nfrom dalembert.cli.main import run\ntry: run()\nexcept SystemExit: pass\nassert 'casadi' not in sys.modules and 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)

@@ -1,33 +1,63 @@
-"""Entry point of the ``dalembert`` command."""
+"""Entry point of the ``dalembert`` command. A command's module is imported when it is called: the others cost nothing."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from dalembert.cli import base, bench, demo, identify, reproduce, robots, show, validate
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, UsageError, choices
 
-__all__ = ["app", "run"]
+__all__ = ["COMMANDS", "app", "run"]
+
+# What `dalembert --help` lists, in the order of use: name of the module in cli/ and of the function in it.
+COMMANDS = {
+    "robots": "list the catalog",
+    "show": "bodies, joints, loops, motors and efforts of a robot, and a picture",
+    "base": "count the base parameters and print how the standard ones regroup",
+    "identify": "parameters from logs",
+    "validate": "how a fit predicts logs it has never seen",
+    "reproduce": "published studies, in simulation",
+    "demo": "the story of one robot, in under a minute",
+    "bench": "speeds beside a peer's, measured in the same run",
+}
+_SETTINGS: dict[str, Any] = {
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+}
+# typer keeps click's errors to itself: this is the class of every wrong use of an option or argument
+_WrongUse: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+
+
+class _Commands(TyperGroup):
+    """The commands by name."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            raise UsageError(f"no command {cmd_name!r}; {choices(cmd_name, COMMANDS)}")
+        one = typer.Typer(**_SETTINGS)
+        one.command(cmd_name)(getattr(import_module(f"dalembert.cli.{cmd_name}"), cmd_name))
+        return typer.main.get_command(one)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
 
 app = typer.Typer(
     name="dalembert",
+    cls=_Commands,
     help="Dynamic parameters of any robot from logs of its motor positions and torques.",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    **_SETTINGS,
 )
-app.command("robots")(robots.robots)
-app.command("show")(show.show)
-app.command("base")(base.base)
-app.command("identify")(identify.identify)
-app.command("validate")(validate.validate)
-app.command("demo")(demo.demo)
-app.command("reproduce")(reproduce.reproduce)
-app.command("bench")(bench.bench)
 
 
 def _version(asked: bool) -> None:
@@ -50,14 +80,28 @@ def _root(
 def run() -> None:
     """Run the command; a user's mistake ends in one line and exit code 2."""
     try:
-        app()
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except DalembertError as error:
-        sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(130)
+        _fail(str(error))
+    except _WrongUse as error:
+        _fail(_usage(error))
     except OSError as error:  # unreadable file, unwritable folder, full disk
         place = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"error: {place}{error.strerror or error}\n")
-        sys.exit(2)
+        _fail(f"{place}{error.strerror or error}")
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:
+        sys.stderr.write("interrupted\n")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    where = f"{context.command_path}: " if context else ""
+    see = f"; see '{context.command_path} --help'" if context else ""
+    return f"{where}{error.format_message().replace('Value error, ', '').rstrip('.')}{see}"
+
+
+def _fail(message: str) -> None:
+    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    sys.exit(2)

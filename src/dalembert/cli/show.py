@@ -121,6 +121,8 @@ def _tables(model: Model, data: dict[str, Any]) -> list[Any]:
         for name, value in data["home"].items()
     ]
     out.append("home: " + ", ".join(home))
-    if np.isfinite(data["condition_motors"]):
-        out.append(f"condition of the motors' map at home: {data['condition_motors']:.3g}")
+    condition = data["condition_motors"]
+    if model.n >= model.r:
+        held = f"{condition:.3g}" if condition < 1e12 else "infinite: there is a motion they do not hold"
+        out.append(f"condition of the motors' map at home: {held}")
     return [item for item in out if item]

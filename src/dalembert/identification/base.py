@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
-from dalembert.errors import EstimationError, choices
+from dalembert.errors import EstimationError, ModelError, choices
 from dalembert.model import Model
 from dalembert.motion import States, random_states
 from dalembert.parameters import INERTIAL, inertial_names
@@ -248,10 +248,24 @@ def structural_rows(
     kinds = tuple(carried) or ("",)
     states = random_states(model, n * len(kinds), np.random.default_rng(seed))
     w = np.array(model.regressor(states.y, states.yd, states.ydd, projection))
+    if not np.isfinite(w).all():
+        raise ModelError(_not_held(model, states.y, projection or model.default_projection))
     for k, label in enumerate(kinds):
         absent = [name for body in payloads if body != label for name in inertial_names(body)]
         w[k * n : (k + 1) * n, :, [model.parameters.index(name) for name in absent]] = 0.0
     return w, states
+
+
+def _not_held(model: Model, y: Array, projection: str) -> str:
+    """What to say of a projection that divides by a singular J_inv: which motion the motors do not hold."""
+    _, sigma, axes = np.linalg.svd(model.velocity_maps(y)[1])
+    held = int((sigma > 1e-9 * sigma[:, :1]).sum(axis=1).min())
+    free = np.abs(axes[:, held:]).max(axis=(0, 1), initial=0.0)
+    names = [name for name, share in zip(model.independent, free, strict=True) if share > 0.1]
+    return (
+        f"robot {model.robot.name!r}: projection {projection!r} does not exist, the motors hold {held} of {model.r} "
+        f"motions ({', '.join(names) or 'all'} free of them); choose another projection, or check the geometry"
+    )
 
 
 def base_parameters(
