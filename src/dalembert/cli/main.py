@@ -1,4 +1,4 @@
-"""Entry point of the ``dalembert`` command. A command's module is imported when it is called: the others cost nothing."""
+"""Entry point of the ``dalembert`` command. Only the module of the command called is imported."""
 
 from __future__ import annotations
 
