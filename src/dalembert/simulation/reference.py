@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError
-from dalembert.model import Model, build_model
-from dalembert.motion import Closer
+from dalembert.model import Model
+from dalembert.simulation.trajectories.trajectory import Trajectory, follower_of
 
 __all__ = ["Reference", "make_reference"]
 
@@ -49,16 +49,11 @@ def make_reference(model: Model, path: Path, duration: float | None = None, rate
     duration = float(getattr(path, "duration", 0.0)) if duration is None else duration
     if not (np.isfinite(duration) and duration > 0.0 and np.isfinite(rate) and rate > 0.0):
         raise UsageError(f"reference: {duration} s at {rate} Hz, expected a positive duration and rate")
+    if isinstance(path, Trajectory):
+        path.check(duration)
     t = np.arange(round(duration * rate) + 1) / rate
     x, xd, xdd = path(t)
-    given: Any = "independent"
-    names = getattr(path, "coordinates", None)
-    follower = model
-    if names == "motors":
-        given = "sensors"
-    elif names is not None and tuple(names) != model.independent:
-        follower = build_model(model.robot, independent=tuple(names), backend=model.backend)
-    motion = Closer(follower, given=given).motion(x, xd, xdd, t)
+    motion = follower_of(model, getattr(path, "coordinates", None)).motion(x, xd, xdd, t)
     turns = model.robot.motor_map().T
     arrays = [motion.y @ turns, motion.yd @ turns, motion.ydd @ turns, motion.y, motion.yd, motion.ydd]
     for array in (t, *arrays):

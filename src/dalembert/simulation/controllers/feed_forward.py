@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dalembert.simulation.controllers.contract import Law, Loop
+from dalembert.simulation.controllers.pd import Pd
 from dalembert.symbolic import SX
 
 __all__ = ["FeedForward"]
@@ -14,7 +15,7 @@ __all__ = ["FeedForward"]
 class FeedForward:
     """``tau = feedback + tau_model(reference)``, of minimum norm where the robot is over-actuated [Briot15, eq. 26]."""
 
-    feedback: Law
+    feedback: Law = field(default_factory=Pd)
 
     def write(self, loop: Loop) -> SX:
         """See :class:`Law`."""
