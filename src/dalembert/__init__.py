@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dalembert.model import build_model
     from dalembert.robot import Robot, catalog_names, load_robot
     from dalembert.signals import SignalSettings, SlowMask
+    from dalembert.simulation import Simulator, read_controller, read_trajectory, simulate
     from dalembert.validation import Validation, validate
 
 _HOME = {
@@ -47,6 +48,7 @@ _HOME = {
     "Sdp": "identification.sdp",
     "SigmaRatio": "identification.essential",
     "SignalSettings": "signals",
+    "Simulator": "simulation",
     "SlowMask": "signals",
     "Tls": "identification.tls",
     "Validation": "validation",
@@ -58,8 +60,11 @@ _HOME = {
     "load_robot": "robot",
     "open_log": "logs",
     "read_channels": "logs",
+    "read_controller": "simulation",
     "read_fit": "identification.fit_files",
     "read_log": "logs",
+    "read_trajectory": "simulation",
+    "simulate": "simulation",
     "validate": "validation",
     "write_fit": "identification.fit_files",
     "write_log": "logs",
@@ -83,6 +88,7 @@ __all__ = [
     "Sdp",
     "SigmaRatio",
     "SignalSettings",
+    "Simulator",
     "SlowMask",
     "Tls",
     "Validation",
@@ -94,8 +100,11 @@ __all__ = [
     "load_robot",
     "open_log",
     "read_channels",
+    "read_controller",
     "read_fit",
     "read_log",
+    "read_trajectory",
+    "simulate",
     "validate",
     "write_fit",
     "write_log",

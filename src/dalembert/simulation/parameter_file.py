@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import EstimationError, UsageError, choices
+from dalembert.errors import UsageError, choices
 from dalembert.identification.fit import Fit
+from dalembert.identification.fit_files import read_fit
 from dalembert.identification.fitted import fitted
 from dalembert.model import Model
+from dalembert.parameters import inertial_names
+from dalembert.robot import Robot, with_payload
 from dalembert.robot.yaml_source import parse_file
 
-__all__ = ["ParameterFile", "parameters_of_fit", "read_fit", "read_parameters"]
+__all__ = ["ParameterFile", "parameters_of_fit", "read_parameters", "with_point_mass"]
 
 Array = NDArray[np.float64]
 
@@ -45,17 +48,6 @@ def read_parameters(path: str | Path, model: Model) -> ParameterFile:
     return ParameterFile(np.array([values[name] for name in model.parameters]))
 
 
-def read_fit(path: str | Path) -> Fit:
-    """A ``fit.json``."""
-    path = Path(path)
-    try:
-        return Fit.from_json(path.read_text(encoding="utf-8"))
-    except EstimationError as error:
-        raise UsageError(f"{path}: {error}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not text in UTF-8, expected a fit.json") from None
-
-
 def parameters_of_fit(fit: Fit, model: Model, where: str = "fit") -> ParameterFile:
     """The identified values as a full vector: base values on their own columns, dependent ones zero.
 
@@ -81,3 +73,15 @@ def parameters_of_fit(fit: Fit, model: Model, where: str = "fit") -> ParameterFi
         notes.append(f"{where}: {', '.join(silent)} not in the fit, taken as zero")
     values = rigid | {name: value for name, value in laws.items() if name in model.parameters}
     return ParameterFile(np.array([values.get(name, 0.0) for name in model.parameters]), tuple(notes))
+
+
+def with_point_mass(robot: Robot, name: str, mass: float | None) -> Robot:
+    """The robot carrying a payload: a point ``mass`` [kg] in the origin of its platform, or one whose parameters come
+    from a file (None).
+    """
+    loaded = with_payload(robot, name)
+    if mass is None:
+        return loaded
+    if not (np.isfinite(mass) and mass > 0.0):
+        raise UsageError(f"payload {name!r}: {mass} kg, expected a positive mass")
+    return replace(loaded, nominal=dict(robot.nominal) | dict.fromkeys(inertial_names(name), 0.0) | {f"M_{name}": mass})

@@ -140,10 +140,14 @@ def _moved(
         if item.is_text:
             times = np.full(len(points) - 1, item.positive("a time in s"))
         else:
-            times = np.array([entry.positive("a time in s") for entry in item.exactly(len(points) - 1, "one time each")])
+            times = np.array(
+                [entry.positive("a time in s") for entry in item.exactly(len(points) - 1, "one time each")]
+            )
     else:
         limits = model.robot.limits
-        bounds = [[getattr(limits[n], k) if n in limits else np.inf for n in names] for k in ("velocity", "acceleration")]
+        bounds = [
+            [getattr(limits[n], k) if n in limits else np.inf for n in names] for k in ("velocity", "acceleration")
+        ]
         times = move_times(points, bounds[0], bounds[1], law)
     path: Moves = moves(points, times, pause, law)
     return Trajectory(path, where, float(path.end[-1] + pause), rests=True)

@@ -53,7 +53,9 @@ class Moves:
 
     def __post_init__(self) -> None:
         if self.points.ndim != 2 or len(self.points) < 2 or not np.isfinite(self.points).all():
-            raise UsageError(f"moves: points of shape {self.points.shape}, expected at least two rows of finite numbers")
+            raise UsageError(
+                f"moves: points of shape {self.points.shape}, expected at least two rows of finite numbers"
+            )
         steps = np.concatenate([self.start, self.end[-1:]])[1:] - self.end
         if self.start.shape != (len(self.points) - 1,) or not (self.end > self.start).all() or (steps < -1e-12).any():
             raise UsageError("moves: times must rise, one start and one later end per move")

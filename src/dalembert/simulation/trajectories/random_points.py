@@ -50,9 +50,7 @@ def random_points(
     return np.array([*points, home])
 
 
-def _box(
-    model: Model, coordinates: tuple[str, ...] | str, home: Array, amplitude: float | None
-) -> tuple[Array, Array]:
+def _box(model: Model, coordinates: tuple[str, ...] | str, home: Array, amplitude: float | None) -> tuple[Array, Array]:
     limits = model.robot.limits
     names = names_of(model, coordinates)
     bounds = np.array([(limits[n].lower, limits[n].upper) if n in limits else (-np.inf, np.inf) for n in names])

@@ -22,11 +22,14 @@ def corners(count: int, side: float, centre: ArrayLike = (0.0, 0.0), turn: float
     second one; ``turn`` [rad] counter-clockwise about the centre.
     """
     if count < 3 or not side > 0.0:
-        raise UsageError(f"outline of {count} corners with side {side}, expected at least 3 corners and a positive side")
+        raise UsageError(
+            f"outline of {count} corners with side {side}, expected at least 3 corners and a positive side"
+        )
     first = np.pi / 4 if count == 4 else np.pi / 2
     angle = first + turn + 2.0 * np.pi * np.arange(count) / count
     radius = side / (2.0 * np.sin(np.pi / count))
-    return np.asarray(centre, dtype=float) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    out: Array = np.asarray(centre, dtype=float) + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return out
 
 
 def rotated_squares(side: float, count: int = 5, step: float = np.pi / 18) -> list[Array]:
