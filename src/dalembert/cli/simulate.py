@@ -134,9 +134,7 @@ def _controller(text: str, preload: str | None, model: Model) -> tuple[Controlle
     except ValueError:
         raise UsageError(f"--preload {preload!r}: expected numbers separated by commas, one per motor") from None
     if len(values) != model.n:
-        raise UsageError(
-            f"--preload {preload!r}: expected {model.n} torques, for {', '.join(model.robot.motor_names)}"
-        )
+        raise UsageError(f"--preload {preload!r}: expected {model.n} torques, for {', '.join(model.robot.motor_names)}")
     return (chosen if chosen.preload else replace(chosen, law=Preload(chosen.law))), values
 
 
