@@ -30,8 +30,8 @@ class Status(StrEnum):
 
 REMEDIES: Mapping[Status, str] = {
     Status.OK: "",
-    Status.SATURATED: "slow the reference down, lighten the payload or raise the torque limits; or lower the controller's "
-    "bandwidth, if it shakes the robot",
+    Status.SATURATED: "slow the reference down, lighten the payload or raise the torque limits; or lower the "
+    "controller's bandwidth, if it shakes the robot",
     Status.DIVERGED: "lower the controller's bandwidth, raise its rate, filter its derivative less, or take more steps",
     Status.SINGULAR: "keep the reference away from singular configurations, or choose other independent coordinates",
     Status.LEFT_WORKSPACE: "make the reference smaller, move its centre towards home, or check the robot's home",
