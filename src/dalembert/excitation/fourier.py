@@ -7,12 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dalembert.errors import UsageError
+from dalembert.errors import ClosureError, UsageError
 from dalembert.model import Model
+from dalembert.motion import Closer
 
-__all__ = ["Fourier", "FourierPath", "random_fourier"]
+__all__ = ["Fourier", "FourierPath", "fourier_within_limits", "random_fourier"]
 
 Array = NDArray[np.float64]
+
+_GRID = 40  # instants per harmonic on which limits are checked
+_SHRINK, _SHRINKS = 0.8, 30  # what a motion is scaled by until it fits, and how often at most
+_ROUNDING = 1.0 + 1e-9  # a motion scaled to its limit exactly is within it
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,62 @@ class FourierPath:
     def scaled(self, factor: float) -> FourierPath:
         """The same motion about the same centre, ``factor`` as large."""
         return FourierPath(self.family, self.centre, factor * self.sine, factor * self.cosine)
+
+
+def fourier_within_limits(
+    model: Model, family: Fourier, rng: np.random.Generator, share: float = 0.9
+) -> FourierPath:
+    """A random motion that uses ``share`` of what the robot's limits allow in position, velocity and acceleration.
+
+    Coordinate by coordinate first, then all together until the motors keep theirs too and every loop closes.
+    """
+    path = random_fourier(model, family, rng, 1.0)
+    limits = model.robot.limits
+    middle = np.array(path.centre)
+    room = np.full(model.r, 1.0)
+    t = np.arange(_GRID * family.harmonics) * (family.duration / (_GRID * family.harmonics))
+    x, xd, xdd = path(t)
+    swing, rate, acceleration = (np.abs(a).max(axis=0) for a in (x - middle, xd, xdd))
+    for k, name in enumerate(model.independent):
+        if name in limits:
+            limit = limits[name]
+            if np.isfinite(limit.upper - limit.lower):
+                middle[k], room[k] = 0.5 * (limit.lower + limit.upper), 0.5 * (limit.upper - limit.lower)
+            room[k] = min(
+                room[k] / swing[k], limit.velocity / rate[k], limit.acceleration / acceleration[k]
+            )  # fmt: skip
+    size = share * room[:, None]
+    for centre in (middle, np.array(path.centre)):
+        found = FourierPath(family, centre, size * path.sine, size * path.cosine)
+        for _ in range(_SHRINKS):
+            if _keeps_limits(model, found, t, share):
+                return found
+            found = found.scaled(_SHRINK)
+    raise UsageError(f"robot {model.robot.name!r}: no random motion keeps the limits, expected home well within them")
+
+
+def _keeps_limits(model: Model, path: FourierPath, t: Array, share: float) -> bool:
+    """Whether all coordinates and motors with limits keep ``share`` of them on the instants ``t``."""
+    try:
+        motion = Closer(model, given="independent").motion(*path(t), t)
+    except ClosureError:
+        return False
+    limited = [(name, row) for name, row in _rows(model).items() if name in model.robot.limits]
+    for name, row in limited:
+        limit = model.robot.limits[name]
+        x, xd, xdd = motion.y @ row, motion.yd @ row, motion.ydd @ row
+        fast = max(np.abs(xd).max() / limit.velocity, np.abs(xdd).max() / limit.acceleration)
+        if x.min() < limit.lower or x.max() > limit.upper or fast > share * _ROUNDING:
+            return False
+    return True
+
+
+def _rows(model: Model) -> dict[str, Array]:
+    """Each coordinate and motor as a row (n_y,) on y."""
+    robot = model.robot
+    return dict(zip(model.coordinates, np.eye(model.n_y), strict=True)) | dict(
+        zip(robot.motor_names, robot.motor_map(), strict=True)
+    )
 
 
 def random_fourier(model: Model, family: Fourier, rng: np.random.Generator, amplitude: ArrayLike = 0.3) -> FourierPath:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.excitation import Fourier, FourierPath, fourier_within_limits
 from dalembert.logs import Log, make_log
 from dalembert.model import Model, Parameters
 from dalembert.motion import Closer, Motion
 from dalembert.simulation.sensing import Sensing
 
-__all__ = ["Sensing", "perfect_tracking"]
+__all__ = ["Recording", "Sensing", "perfect_tracking", "random_recording"]
 
 Array = NDArray[np.float64]
 Path = Callable[[ArrayLike], tuple[Array, Array, Array]]
@@ -45,3 +47,42 @@ def perfect_tracking(
     seen = sensing or Sensing()
     log = make_log(model.robot, rate, seen.positions(theta, rng), seen.torques(np.asarray(tau), rng), name=name)
     return (log.with_payload(payload) if payload else log), motion
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A log with what it was made from: the path, the true motion and the motor torques (n, n_motors) behind it."""
+
+    log: Log
+    path: FourierPath
+    motion: Motion
+    torque: Array
+
+
+def random_recording(
+    model: Model,
+    rng: np.random.Generator,
+    *,
+    family: Fourier | None = None,
+    path: FourierPath | None = None,
+    periods: float = 1.0,
+    rate: float = 1000.0,
+    torque_noise: float = 0.01,
+    encoder_step: float = 1e-5,
+    pi: Parameters = "nominal",
+    preload: Callable[[Array], Array] | None = None,
+    payload: str = "",
+    name: str = "simulated",
+) -> Recording:
+    """A random Fourier motion within the robot's limits (or a ``path``), recorded with noise.
+
+    ``torque_noise``: white, as a share of each motor's RMS torque. ``encoder_step`` [rad or m].
+    """
+    path = path or fourier_within_limits(model, family or Fourier(), rng)
+    duration = periods * path.family.duration
+    exact, motion = perfect_tracking(
+        model, path, duration, rate, rng, pi=pi, preload=preload, payload=payload, name=name
+    )  # fmt: skip
+    sensing = Sensing(encoder_step, torque_noise * np.sqrt(np.mean(exact.tau**2, axis=0)))
+    seen = replace(exact, q=sensing.positions(exact.q), tau=sensing.torques(exact.tau, rng))
+    return Recording(seen, path, motion, exact.tau)
