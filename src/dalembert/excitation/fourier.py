@@ -109,9 +109,7 @@ class FourierPath:
         return FourierPath(self.family, self.centre, factor * self.sine, factor * self.cosine)
 
 
-def fourier_within_limits(
-    model: Model, family: Fourier, rng: np.random.Generator, share: float = 0.9
-) -> FourierPath:
+def fourier_within_limits(model: Model, family: Fourier, rng: np.random.Generator, share: float = 0.9) -> FourierPath:
     """A random motion that uses ``share`` of what the robot's limits allow in position, velocity and acceleration.
 
     Coordinate by coordinate first, then all together until the motors keep theirs too and every loop closes.
