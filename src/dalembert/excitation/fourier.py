@@ -114,24 +114,22 @@ def fourier_within_limits(model: Model, family: Fourier, rng: np.random.Generato
 
     Coordinate by coordinate first, then all together until the motors keep theirs too and every loop closes.
     """
-    path = random_fourier(model, family, rng, 1.0)
-    limits = model.robot.limits
-    middle = np.array(path.centre)
-    room = np.full(model.r, 1.0)
-    t = np.arange(_GRID * family.harmonics) * (family.duration / (_GRID * family.harmonics))
-    x, xd, xdd = path(t)
-    swing, rate, acceleration = (np.abs(a).max(axis=0) for a in (x - middle, xd, xdd))
+    free = random_fourier(model, family, rng, 1.0)
+    t: Array = np.linspace(0.0, family.duration, _GRID * family.harmonics, endpoint=False)
+    home = np.array(free.centre)
+    middle, room = home.copy(), np.ones(model.r)
+    x, xd, xdd = free(t)
+    swing, rate, acceleration = (np.abs(a).max(axis=0) for a in (x - home, xd, xdd))
     for k, name in enumerate(model.independent):
-        if name in limits:
-            limit = limits[name]
-            if np.isfinite(limit.upper - limit.lower):
-                middle[k], room[k] = 0.5 * (limit.lower + limit.upper), 0.5 * (limit.upper - limit.lower)
-            room[k] = min(
-                room[k] / swing[k], limit.velocity / rate[k], limit.acceleration / acceleration[k]
-            )  # fmt: skip
+        if name not in model.robot.limits:
+            continue
+        limit = model.robot.limits[name]
+        if np.isfinite(limit.upper - limit.lower):
+            middle[k], room[k] = 0.5 * (limit.lower + limit.upper), 0.5 * (limit.upper - limit.lower)
+        room[k] = min(room[k] / swing[k], limit.velocity / rate[k], limit.acceleration / acceleration[k])
     size = share * room[:, None]
-    for centre in (middle, np.array(path.centre)):
-        found = FourierPath(family, centre, size * path.sine, size * path.cosine)
+    for centre in (middle, home):
+        found = FourierPath(family, centre, size * free.sine, size * free.cosine)
         for _ in range(_SHRINKS):
             if _keeps_limits(model, found, t, share):
                 return found

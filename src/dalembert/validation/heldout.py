@@ -45,16 +45,21 @@ class GroupScore:
 class Validation:
     """How a fit predicts held-out logs.
 
-    ``rows`` at the identification's decimation, ``raw`` at the full rate. ``mass_positive``: share of configurations
-    along the logs where the mass matrix is positive definite; ``mass_smallest``: its smallest eigenvalue there,
-    relative to the largest. ``inconsistent``: bodies that are not physically consistent, empty for base fits (which
-    have no bodies).
+    ``rows`` at the identification's decimation, ``raw`` at the full rate. The raw error again in two parts:
+    ``away_error`` where every joint with dry friction in a row clearly moves, ``reversal_error`` in the other rows, a
+    share ``reversal_share`` of all: there the sign of a measured velocity is noise, and true parameters err too.
+    ``mass_positive``: share of configurations along the logs where the mass matrix is positive definite;
+    ``mass_smallest``: its smallest eigenvalue there, relative to the largest. ``inconsistent``: bodies that are not
+    physically consistent, empty for base fits (which have no bodies).
     """
 
     fit: str
     logs: tuple[str, ...]
     relative_error: float
     raw_relative_error: float
+    away_error: float
+    reversal_error: float
+    reversal_share: float
     rows: tuple[GroupScore, ...]
     raw: tuple[GroupScore, ...]
     mass_positive: float
@@ -72,6 +77,11 @@ class Validation:
             f"{self.fit} on {', '.join(self.logs)}: torque error {100 * self.relative_error:.2f} % decimated, "
             f"{100 * self.raw_relative_error:.2f} % at full rate"
         ]
+        if self.reversal_share > 0.0:
+            lines.append(
+                f"  at full rate {100 * self.away_error:.2f} % away from velocity reversals, "
+                f"{100 * self.reversal_error:.2f} % near them ({100 * self.reversal_share:.1f} % of the rows)"
+            )
         for row, raw in zip(self.rows, self.raw, strict=True):
             lines.append(
                 f"  {row.name:10} RMS {row.rms:8.4g} {row.unit:4} {100 * row.relative_error:6.2f} %  R2 {row.r2:.4f}"
@@ -94,8 +104,8 @@ class _Sums:
     sum: float = 0.0
 
 
-def _scores(rows: Rows, values: Array, units: dict[str, str]) -> tuple[tuple[GroupScore, ...], float]:
-    """Scores of the groups, and the error over all."""
+def _sums(rows: Rows, values: Array) -> list[_Sums]:
+    """Sums over the rows of each group."""
     sums = [_Sums() for _ in rows.groups]
     for block in rows.blocks():
         s = sums[block.group]
@@ -103,11 +113,25 @@ def _scores(rows: Rows, values: Array, units: dict[str, str]) -> tuple[tuple[Gro
         s.error += float(np.sum((block.y - block.W @ values) ** 2))
         s.torque += float(np.sum(block.y**2))
         s.sum += float(block.y.sum())
+    return sums
+
+
+def _scores(names: Sequence[str], sums: Sequence[_Sums], units: dict[str, str]) -> tuple[GroupScore, ...]:
+    """Scores of the groups."""
     if not any(s.rows for s in sums):
         raise EstimationError("validation: no rows are left of the logs, expected longer ones or a smaller mask")
-    scores = tuple(_score(name, units.get(name, "N m"), s) for name, s in zip(rows.groups, sums, strict=True))
-    total = sum(s.torque for s in sums)
-    return scores, float(np.sqrt(sum(s.error for s in sums) / total)) if total > 0.0 else float("inf")
+    return tuple(_score(name, units.get(name, "N m"), s) for name, s in zip(names, sums, strict=True))
+
+
+def _count(sums: Sequence[_Sums]) -> int:
+    return sum(s.rows for s in sums)
+
+
+def _relative(sums: Sequence[_Sums], less: Sequence[_Sums] = ()) -> float:
+    """Error norm over torque norm of all groups, or of what is left without the rows in ``less``."""
+    error = sum(s.error for s in sums) - sum(s.error for s in less)
+    torque = sum(s.torque for s in sums) - sum(s.torque for s in less)
+    return float(np.sqrt(max(error, 0.0) / torque)) if torque > 0.0 else 0.0 if not error > 0.0 else float("inf")
 
 
 def _score(name: str, unit: str, s: _Sums) -> GroupScore:
@@ -133,14 +157,17 @@ def validate(fit: Fit, logs: LogSource | Iterable[LogSource], *, signals: Signal
     model = fitted(fit)
     settings = signals or settings_of(fit)
     units = {row.name: row.unit for row in fit.rows}
-    rows = model.rows(sources, settings)
-    scores, relative = _scores(rows, model.values, units)
     full_rate = replace(settings, decimate=1, mask=None)
-    raw, raw_relative = _scores(model.rows(sources, full_rate), model.values, units)
+    kept = model.rows(sources, settings)
+    rows, raw = _sums(kept, model.values), _sums(model.rows(sources, full_rate), model.values)
+    away = _sums(model.rows(sources, replace(full_rate, mask=SlowMask())), model.values)
+    scores = _scores(kept.groups, rows, units)
     positive, smallest = _mass(model, sources, settings)
     return Validation(
-        fit=f"{fit.robot} ({fit.method})", logs=tuple(source.info.name for source in sources), relative_error=relative,
-        raw_relative_error=raw_relative, rows=scores, raw=raw, mass_positive=positive, mass_smallest=smallest,
+        fit=f"{fit.robot} ({fit.method})", logs=tuple(source.info.name for source in sources),
+        relative_error=_relative(rows), raw_relative_error=_relative(raw), away_error=_relative(away),
+        reversal_error=_relative(raw, less=away), reversal_share=1.0 - _count(away) / _count(raw),
+        rows=scores, raw=_scores(kept.groups, raw, units), mass_positive=positive, mass_smallest=smallest,
         inconsistent=_inconsistent(model), notes=_notes(fit, sources),
     )  # fmt: skip
 
