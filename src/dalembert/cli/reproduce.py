@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table as RichTable
 
-from dalembert.cli.console import AsJson, emit, note, plain, table
+from dalembert.cli.console import AsJson, emit, note, plain
 from dalembert.errors import UsageError, choices
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def reproduce(
         if out is not None:
             _write(result, out if study != "all" else out / name)
         if not as_json:
-            emit(False, {}, *_shown(result))
+            typer.echo(f"{result}\n")
     findings = [finding for result in done for finding in result.findings]
     held, seconds = sum(finding.holds for finding in findings), sum(result.seconds for result in done)
     data = {
@@ -55,21 +54,9 @@ def reproduce(
         "seconds": seconds,
         "studies": {result.name: result.to_dict() for result in done},
     }
-    emit(as_json, data, f"\n[bold]{held} of {len(findings)} findings hold[/bold] ({seconds:.0f} s)")
+    emit(as_json, data, f"[bold]{held} of {len(findings)} findings hold[/bold] ({seconds:.0f} s)")
     if held < len(findings):
         raise typer.Exit(1)
-
-
-def _shown(result: Study) -> list[RichTable | str]:
-    shown: list[RichTable | str] = [f"\n[bold]{result.name}[/bold]: {result.paper}"]
-    for item in result.tables:
-        cells = [["" if cell is None else cell for cell in row] for row in item.rows]
-        shown.append(table(item.title, item.columns, cells))
-        if item.note:
-            shown.append(f"[dim]{item.note}[/dim]")
-    rows = [[f.name, f.paper, f.ours, "yes" if f.holds else f"NO {f.why}".rstrip()] for f in result.findings]
-    shown.append(table("Findings", ["finding", "paper", "here", "holds"], rows))
-    return shown
 
 
 def _write(result: Study, folder: Path) -> None:

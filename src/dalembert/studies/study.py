@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +23,24 @@ def silent(_: str) -> None:
     """Progress nobody asked for."""
 
 
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def _aligned(rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """Rows of cells as lines of columns: numbers to the right, words to the left."""
+    texts = [[_text(cell) for cell in row] for row in rows]
+    width = [max(len(row[k]) for row in texts) for k in range(len(texts[0]))]
+    numeric = [any(isinstance(row[k], float | int) for row in rows[1:]) for k in range(len(width))]
+    lines = []
+    for row in texts:
+        cells = [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, width, numeric, strict=True)]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return lines
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of the paper with ours beside it; ``note`` says what differs and why. None is an empty cell."""
@@ -35,6 +54,11 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise UsageError(f"table {self.title!r}: a row of {len(row)} cells, expected {len(self.columns)}")
+
+    def __str__(self) -> str:
+        """Plain text: title, aligned columns, note."""
+        note = textwrap.wrap(self.note, 120)
+        return "\n".join([self.title, *_aligned([self.columns, *self.rows]), *note])
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +140,15 @@ class Study:
     def finding(self, name: str) -> Finding:
         """One finding by name."""
         return next(f for f in self.findings if f.name == name)
+
+    def __str__(self) -> str:
+        """Plain text: all tables, then the findings."""
+        marks = [f.name + (": holds" if f.holds else f": DOES NOT HOLD {f.why}".rstrip()) for f in self.findings]
+        findings = [
+            f"* {mark}\n    paper: {f.paper}\n    here:  {f.ours}" for mark, f in zip(marks, self.findings, strict=True)
+        ]
+        head = f"{self.name}: {self.paper}"
+        return "\n\n".join([head, *(str(t) for t in self.tables), "\n".join(["Findings", *findings])])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values; figures by name and caption."""

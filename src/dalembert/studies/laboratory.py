@@ -1,0 +1,142 @@
+"""A robot in simulation to experiment on. What it is made of stays here: only its logs leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dalembert.errors import UsageError
+from dalembert.identification.identify import Identification
+from dalembert.logs import Log
+from dalembert.model import Model, build_model
+from dalembert.motion import Closer
+from dalembert.robot import Robot, with_payload
+from dalembert.signals import SignalSettings, decimate, decimation_filter, prepare
+from dalembert.simulation import Controller, Law, Options, Reference, Sensing, Simulation, Simulator, make_reference
+
+__all__ = ["Laboratory", "Predicted", "base_values", "predicted_torques", "values_of"]
+
+Array = NDArray[np.float64]
+Path = Callable[[ArrayLike], tuple[Array, Array, Array]]
+
+
+def values_of(model: Model, values: Mapping[str, float]) -> Array:
+    """Parameters (p,) of a model by name, zero where not given."""
+    unknown = [name for name in values if name not in model.parameters]
+    if unknown:
+        raise UsageError(f"study: {model.robot.name!r} has no parameter {unknown[0]!r}")
+    return np.array([values.get(name, 0.0) for name in model.parameters])
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """A robot with known parameters under a controller. ``payloads``: bodies it may carry, with their parameters.
+
+    ``truth`` are the robot's own parameters by name.
+    """
+
+    model: Model
+    simulator: Simulator
+    sensing: Sensing
+    truth: Mapping[str, float]
+    payloads: Mapping[str, Mapping[str, float]]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        controller: Law | Controller,
+        sensing: Sensing,
+        seed: int,
+        *,
+        truth: Mapping[str, float] | None = None,
+        payloads: Mapping[str, Mapping[str, float]] | None = None,
+        options: Options | None = None,
+    ) -> Laboratory:
+        """Compile the experiment; the truth is the robot's own description unless given."""
+        payloads = payloads or {}
+        for name in payloads:
+            robot = with_payload(robot, name)
+        model = build_model(robot)
+        truth = dict(robot.nominal) if truth is None else truth
+        simulator = Simulator(
+            model, controller, options, tuned=values_of(model, truth), ripple=sensing.ripples(model.n)
+        )
+        return cls(model, simulator, sensing, truth, payloads, np.random.default_rng(seed))
+
+    def parameters(self, payload: str = "") -> Array:
+        """True parameters (p,), with a payload."""
+        return values_of(self.model, {**self.truth, **(self.payloads[payload] if payload else {})})
+
+    def reference(self, path: Path, duration: float | None = None) -> Reference:
+        """Ticks of a path for this controller."""
+        return make_reference(self.model, path, duration, self.simulator.options.control_rate)
+
+    def run(
+        self, path: Path | Reference, duration: float | None = None, *, name: str, payload: str = "",
+        preload: ArrayLike | Callable[[Array], Array] | None = None, controller_pi: ArrayLike | None = None,
+    ) -> Simulation:  # fmt: skip
+        """An experiment; one that fails is the study's mistake."""
+        reference = path if isinstance(path, Reference) else self.reference(path, duration)
+        result = self.simulator.run(
+            reference, self.parameters(payload), sensing=self.sensing, rng=self.rng, preload=preload,
+            controller_pi=controller_pi, name=name, payload=payload,
+        )  # fmt: skip
+        if not result.completed:
+            raise UsageError(f"study: experiment {name!r} of {self.model.robot.name!r}: {result.reason}")
+        return result
+
+    def record(
+        self, path: Path | Reference, duration: float | None = None, *, name: str, payload: str = "",
+        preload: ArrayLike | Callable[[Array], Array] | None = None,
+    ) -> Log:  # fmt: skip
+        """The log of an experiment: all an identification gets to see."""
+        return self.run(path, duration, name=name, payload=payload, preload=preload).log
+
+
+def base_values(fit: Identification, truth: Mapping[str, float]) -> dict[str, float]:
+    """Base parameters of known standard ones, by the names of a fit: to compare with, not to use."""
+    prepared = fit.prepared
+    pi = np.array([truth.get(name, 0.0) for name in prepared.model.parameters])
+    ties = prepared.base.ties
+    tied = ties.matrix.T @ pi / ties.matrix.sum(axis=0)
+    full = np.concatenate([tied, np.zeros(len(prepared.base.names) - len(tied))])
+    return dict(zip(prepared.base.base_names, prepared.base.project(full).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Motor torques (n, motors) at times ``t`` [s]: ``measured`` and ``predicted``, treated by the same low-pass."""
+
+    t: Array
+    measured: Array
+    predicted: Array
+
+    @property
+    def relative(self) -> Array:
+        """Error norm over torque norm of each motor."""
+        error = np.linalg.norm(self.measured - self.predicted, axis=0)
+        return np.asarray(error / np.linalg.norm(self.measured, axis=0))
+
+    @property
+    def rms(self) -> Array:
+        """RMS error of each motor."""
+        return np.asarray(np.sqrt(np.mean((self.measured - self.predicted) ** 2, axis=0)))
+
+
+def predicted_torques(model: Model, log: Log, pi: ArrayLike, settings: SignalSettings, factor: int = 1) -> Predicted:
+    """Torques of a log, and of parameters ``pi`` along its filtered motion (minimum norm where over-actuated)."""
+    signals = prepare(log, settings)
+    motion = Closer(model)
+    y = motion.positions(signals.q, signals.t)
+    yd, ydd = motion.rates(y, signals.qd, signals.qdd)
+    tau = model.inverse_dynamics(y, yd, ydd, pi)
+    if factor == 1:
+        return Predicted(signals.t, signals.tau, tau)
+    low = decimation_filter(factor)
+    kept = [decimate(a, low) for a in (signals.tau, tau)]
+    return Predicted(signals.t[::factor][: len(kept[0])], kept[0], kept[1])
