@@ -42,9 +42,10 @@ def test_breaks_away_when_the_ramp_reaches_the_limit() -> None:
 
 
 def test_slides_to_rest_and_stays() -> None:
-    result = pushed(sliders({"a": 5.0, "b": 6.0}), lambda t: [0.0, 0.0], 10.0, speed=[3.0, -2.0])
-    assert result.truth.y[-1, 0] == pytest.approx(9.0 * 2.0 / (2 * 5.0), abs=1e-12)  # v^2 m / 2F
-    assert result.truth.y[-1, 1] == pytest.approx(-4.0 * 3.0 / (2 * 6.0), abs=1e-12)
+    v, w = 3.0005, -2.0005  # each stops inside a step
+    result = pushed(sliders({"a": 5.0, "b": 6.0}), lambda t: [0.0, 0.0], 10.0, speed=[v, w])
+    assert result.truth.y[-1, 0] == pytest.approx(v**2 * 2.0 / (2 * 5.0), abs=1e-12)  # v^2 m / 2F
+    assert result.truth.y[-1, 1] == pytest.approx(-(w**2) * 3.0 / (2 * 6.0), abs=1e-12)
     assert (result.truth.v[-1] == 0.0).all()
     late = result.truth.y[result.truth.t > 1.3]
     assert np.ptp(late, axis=0).max() < 1e-15

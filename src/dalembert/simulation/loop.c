@@ -12,6 +12,8 @@
 
 #define DAL_E (DAL_NY + DAL_R + 2)
 #define DAL_STAGES 7
+#define DAL_DEPENDENT 1e-10 /* share of its diagonal a column keeps that depends on others: rounding leaves 1e-15 */
+#define DAL_DUST 1e-18 /* [rad/s or m/s] what rounding leaves of a velocity that is held */
 enum { DAL_FINE, DAL_DIVERGED, DAL_SINGULAR, DAL_OPEN, DAL_STIFF };
 
 typedef struct { double y[DAL_NY], v[DAL_R], e[2]; } dal_state;
@@ -36,33 +38,36 @@ long long dal_size(void) { return (long long)sizeof(dal_run); }
 
 static double dal_clip(double a) { return a > 1.0 ? 1.0 : a < -1.0 ? -1.0 : a; }
 
-/* x of (A + ridge) x = b over the chosen rows, Gauss with row exchanges; a ridge because A may be singular. */
+/* x of A x = b over the chosen rows, Gauss with row exchanges; columns that depend on those before them get zero. */
 static void dal_solve(const double *A, const double *b, const long long *chosen, double *x)
 {
-    double m[DAL_M][DAL_M + 1], top = 0.0;
-    int index[DAL_M], n = 0;
+    double m[DAL_M][DAL_M + 1];
+    int index[DAL_M], pivot[DAL_M], n = 0, row = 0;
     for (int k = 0; k < DAL_M; k++) {
         x[k] = 0.0;
-        if (chosen[k]) { index[n++] = k; top = fmax(top, fabs(A[k * DAL_M + k])); }
+        if (chosen[k]) index[n++] = k;
     }
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) m[i][j] = A[index[i] * DAL_M + index[j]];
-        m[i][i] += 1e-12 * top;
         m[i][n] = b[index[i]];
     }
     for (int i = 0; i < n; i++) {
-        int best = i;
-        for (int k = i + 1; k < n; k++) if (fabs(m[k][i]) > fabs(m[best][i])) best = k;
-        for (int j = 0; j <= n; j++) { double t = m[i][j]; m[i][j] = m[best][j]; m[best][j] = t; }
-        for (int k = i + 1; k < n; k++) {
-            double f = m[k][i] / m[i][i];
-            for (int j = i; j <= n; j++) m[k][j] -= f * m[i][j];
+        int best = row;
+        for (int k = row + 1; k < n; k++) if (fabs(m[k][i]) > fabs(m[best][i])) best = k;
+        pivot[i] = -1;
+        if (row == n || !(fabs(m[best][i]) > DAL_DEPENDENT * fabs(A[index[i] * DAL_M + index[i]]))) continue;
+        for (int j = 0; j <= n; j++) { double t = m[row][j]; m[row][j] = m[best][j]; m[best][j] = t; }
+        for (int k = row + 1; k < n; k++) {
+            double f = m[k][i] / m[row][i];
+            for (int j = i; j <= n; j++) m[k][j] -= f * m[row][j];
         }
+        pivot[i] = row++;
     }
     for (int i = n - 1; i >= 0; i--) {
-        double t = m[i][n];
-        for (int j = i + 1; j < n; j++) t -= m[i][j] * x[index[j]];
-        x[index[i]] = t / m[i][i];
+        if (pivot[i] < 0) continue;
+        double t = m[pivot[i]][n];
+        for (int j = i + 1; j < n; j++) t -= m[pivot[i]][j] * x[index[j]];
+        x[index[i]] = t / m[pivot[i]][i];
     }
 }
 
@@ -176,16 +181,16 @@ static void dal_settle(dal_run *u, const double *tau)
         if (u->mode[k]) u->sign[k] = (double)u->mode[k];
     }
     if (!u->held) return;
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < 3; round++) {
         double moved = 0.0;
         dal_friction(u->s.y, u->s.v, tau, u->pi, u->w, free, A, B);
         for (int k = 0; k < DAL_M; k++) if (chosen[k]) moved = fmax(moved, fabs(u->w[k]));
-        if (moved == 0.0) break;
+        if (moved <= DAL_DUST) break;
         dal_solve(A, u->w, chosen, x);
         for (int i = 0; i < DAL_R; i++) for (int k = 0; k < DAL_M; k++) u->s.v[i] -= B[i * DAL_M + k] * x[k];
-        for (int k = 0; k < DAL_M; k++) if (chosen[k]) u->w[k] = 0.0;
-        if (moved < 1e-9) break;
     }
+    for (int k = 0; k < DAL_M; k++) if (chosen[k]) u->w[k] = 0.0;
+    for (int i = 0; i < DAL_R; i++) if (fabs(u->s.v[i]) <= DAL_DUST) u->s.v[i] = 0.0;
     dal_complementarity(A, free, u->mode, u->sign);
     dal_slip_rates(A, free, u->sign, wd);
     for (int k = 0; k < DAL_M; k++) scale = fmax(scale, fabs(free[k]) + fabs(A[k * DAL_M + k]));

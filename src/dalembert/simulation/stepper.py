@@ -21,6 +21,9 @@ __all__ = ["Evaluated", "Stepper"]
 
 Array = NDArray[np.float64]
 
+_DEPENDENT = 1e-10  # share of its diagonal a column keeps that depends on others: rounding leaves 1e-15
+_DUST = 1e-18  # [rad/s or m/s] what rounding leaves of a velocity that is held
+
 
 class Evaluated:
     """A program at one sample by CasADi's VM, buffers reused: outputs are overwritten by the next call."""
@@ -52,12 +55,24 @@ def _clip(a: float) -> float:
 
 
 def _solve(a: Array, b: Array, chosen: NDArray[np.bool_]) -> Array:
-    """X of (A + ridge) x = b over the chosen rows; a ridge because A may be singular."""
+    """X of A x = b over the chosen rows, Gauss with row exchanges; columns that depend on those before them get zero."""
     x = np.zeros(len(b))
     index = np.flatnonzero(chosen)
-    if len(index):
-        block = a[np.ix_(index, index)] + 1e-12 * np.abs(np.diag(a)[index]).max() * np.eye(len(index))
-        x[index] = np.linalg.solve(block, b[index])
+    m = np.column_stack([a[np.ix_(index, index)], b[index]])
+    pivots = []
+    row = 0
+    for i in range(len(index)):
+        if row == len(index):
+            break
+        best = row + int(np.argmax(np.abs(m[row:, i])))
+        if not abs(m[best, i]) > _DEPENDENT * abs(a[index[i], index[i]]):
+            continue
+        m[[row, best]] = m[[best, row]]
+        m[row + 1 :] -= np.outer(m[row + 1 :, i] / m[row, i], m[row])
+        pivots.append((row, i))
+        row += 1
+    for k, i in reversed(pivots):
+        x[index[i]] = (m[k, -1] - m[k, i + 1 : -1] @ x[index[i + 1 :]]) / m[k, i]
     return x
 
 
@@ -167,16 +182,14 @@ class Stepper:
         self.sign[~chosen] = self.mode[~chosen]
         if not chosen.any():
             return
-        for _ in range(2):
+        for _ in range(3):
             w, free, a, b = self.friction(self.y, self.v, tau, s.pi)
             self.w = w.copy()
-            moved = float(np.abs(self.w[chosen]).max())
-            if moved == 0.0:
+            if np.abs(self.w[chosen]).max() <= _DUST:
                 break
             self.v = self.v - b @ _solve(a, self.w, chosen)
-            self.w[chosen] = 0.0
-            if moved < 1e-9:
-                break
+        self.w[chosen] = 0.0
+        self.v = np.where(np.abs(self.v) <= _DUST, 0.0, self.v)
         _complementarity(a, free, self.mode, self.sign)
         wd = free - a @ self.sign
         scale = float((np.abs(free) + np.abs(np.diag(a))).max())
