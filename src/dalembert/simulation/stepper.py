@@ -55,7 +55,7 @@ def _clip(a: float) -> float:
 
 
 def _solve(a: Array, b: Array, chosen: NDArray[np.bool_]) -> Array:
-    """X of A x = b over the chosen rows, Gauss with row exchanges; columns that depend on those before them get zero."""
+    """X of A x = b over the chosen rows, by Gauss; columns that depend on those before them get zero."""
     x = np.zeros(len(b))
     index = np.flatnonzero(chosen)
     m = np.column_stack([a[np.ix_(index, index)], b[index]])
