@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from dalembert.errors import UsageError
 from dalembert.model import Model, build_model
@@ -33,7 +34,7 @@ Settings = Annotated[
 
 def note(text: str) -> None:
     """A remark for the person, on standard error."""
-    _err.print(f"[dim]{text}[/dim]")
+    _err.print(Text(text, style="dim"))
 
 
 @contextmanager
@@ -84,7 +85,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def emit(as_json: bool, data: Mapping[str, Any], *shown: Table | str) -> None:
+def emit(as_json: bool, data: Mapping[str, Any], *shown: RenderableType) -> None:
     """The result: one JSON object, or tables and text for a person."""
     if as_json:
         sys.stdout.write(json.dumps(plain(data), ensure_ascii=False) + "\n")

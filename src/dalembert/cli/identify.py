@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, steps
 from dalembert.cli.options import (
@@ -22,8 +23,6 @@ from dalembert.errors import UsageError, choices
 
 if TYPE_CHECKING:
     from dalembert.identification.essential import Reduction
-    from dalembert.identification.identify import Identification
-    from dalembert.validation import Validation
 
 __all__ = ["identify"]
 
@@ -72,6 +71,10 @@ def identify(
     validate: Annotated[
         list[str] | None, typer.Option("--validate", metavar="LOG", help="score the fit on a log it was not made from")
     ] = None,
+    blocks: Annotated[
+        int | None,
+        typer.Option("--cross-validate", metavar="N", help="leave out N blocks of the logs in turn and predict them"),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="folder for fit.json and parameters.csv")
     ] = None,
@@ -83,6 +86,7 @@ def identify(
     from dalembert.identification.friction import parse_friction
     from dalembert.identification.identify import identify as run
     from dalembert.identification.methods import estimator_named
+    from dalembert.validation import cross_validate
     from dalembert.validation import validate as score
 
     estimator, rule, law = estimator_named(method), _rule(essential), parse_friction(friction)
@@ -104,10 +108,19 @@ def identify(
         if held_out:
             progress("predicting the logs left out")
             scored = score(found.fit, [log for log in every if log.info.path in held_out])
+        crossed = None if blocks is None else cross_validate(found, estimator, blocks, progress=progress)
     files = [] if output is None else [*write_fit(found.fit, output)]
     for text in found.prepared.notes:
         note(text)
-    emit(as_json, _data(found, scored, files), *_shown(found, scored, files))
+    data = found.to_dict()
+    for name, result in (("validation", scored), ("cross_validation", crossed)):
+        if result is not None:
+            data[name] = result.to_dict()
+    data["files"] = [str(file) for file in files]
+    shown = [str(found), *(f"\n{result}" for result in (scored, crossed) if result is not None)]
+    if files:
+        shown.append(f"\nwritten: {', '.join(str(file) for file in files)}")
+    emit(as_json, data, *map(Text, shown))
 
 
 def _rule(name: str) -> Reduction | None:
@@ -124,19 +137,3 @@ def _known(prior: str | None, model: Any, progress: Any) -> dict[str, Any]:
     if prior is None:
         return {}
     raise UsageError("--prior: not read yet")
-
-
-def _data(found: Identification, scored: Validation | None, files: list[Path]) -> dict[str, Any]:
-    data = found.to_dict()
-    if scored is not None:
-        data["validation"] = scored.to_dict()
-    return {**data, "files": [str(file) for file in files]}
-
-
-def _shown(found: Identification, scored: Validation | None, files: list[Path]) -> list[str]:
-    out = [str(found)]
-    if scored is not None:
-        out.append(str(scored))
-    if files:
-        out.append(f"written: {', '.join(str(file) for file in files)}")
-    return out

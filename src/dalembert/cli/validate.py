@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from dalembert.cli.console import AsJson, emit, note, steps
+from dalembert.cli.console import AsJson, emit, steps
 from dalembert.cli.options import ChannelsOption, LogReader, PayloadOption, RepairOption
 
 __all__ = ["validate"]
@@ -33,6 +34,4 @@ def validate(
         sources = LogReader(model.described, channels or (), repair or ()).read(logs, payload or ())
         progress("predicting torques")
         scored = score(found, sources)
-    for text in scored.notes:
-        note(text)
-    emit(as_json, scored.to_dict(), str(scored))
+    emit(as_json, scored.to_dict(), Text(str(scored)))

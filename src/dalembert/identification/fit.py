@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from dalembert.errors import EstimationError, choices
+from dalembert.identification.fit_text import fit_lines
 from dalembert.identification.problem import Estimate
 
 __all__ = ["Fit", "FitParameter", "FitRow"]
@@ -212,25 +212,8 @@ class Fit:
         return cls.from_dict(data)
 
     def __str__(self) -> str:
-        """A plain table: parameter, value, sigma, 95 % interval, verdict, regrouping."""
-        lines = [
-            f"{self.robot}: {self.method}, {self.status}, rank {self.rank}, condition {self.condition:.4g}, "
-            f"relative error {100.0 * self.relative_error:.2f} %"
-        ]
-        if self.message:
-            lines.append(f"{self.message}; {self.remedy}" if self.remedy else self.message)
-        header = ("parameter", "value", "sigma", "robust", "%sigma", "unit", "verdict", "regrouping")
-        cells = [header, *(_cells(p) for p in self.parameters)]
-        width = [max(len(row[i]) for row in cells) for i in range(len(header))]
-        for row in cells:
-            text = [
-                cell.rjust(w) if 1 <= i <= 4 else cell.ljust(w)
-                for i, (cell, w) in enumerate(zip(row, width, strict=True))
-            ]
-            lines.append("  ".join(text).rstrip())
-        for r in self.rows:
-            lines.append(f"{r.name}: {r.rows} rows, RMS {r.rms:.4g} {r.unit}, {100.0 * r.relative_error:.2f} %")
-        return "\n".join(lines)
+        """Tables: base parameters, regroupings, errors of the row groups, standard parameters, what would help."""
+        return "\n".join(fit_lines(self))
 
 
 def _standard(estimate: Estimate) -> dict[str, float]:
@@ -247,21 +230,3 @@ def _known(kind: type, data: Mapping[str, Any], what: str) -> None:
     for name in names:
         if name not in data:
             raise EstimationError(f"{what}: field {name!r} is missing")
-
-
-def _cells(p: FitParameter) -> tuple[str, ...]:
-    def number(value: float | None, spec: str = ".4g") -> str:
-        return "-" if value is None or not math.isfinite(value) else format(value, spec)
-
-    percent = None if p.relative_sigma is None else 100.0 * p.relative_sigma
-    verdict = p.verdict if p.essential else "left out"
-    return (
-        p.name,
-        number(p.value, ".6g"),
-        number(p.sigma, ".2g"),
-        number(p.sigma_robust, ".2g"),
-        number(percent, ".3g"),
-        p.unit,
-        verdict,
-        p.regrouping,
-    )

@@ -62,7 +62,9 @@ class FittedModel:
         count = len(self.ties.names)
         return np.asarray(self.ties.matrix @ self.values[:count])
 
-    def rows(self, sources: Sequence[LogSource], signals: SignalSettings | None = None) -> Rows:
+    def rows(
+        self, sources: Sequence[LogSource], signals: SignalSettings | Sequence[SignalSettings] | None = None
+    ) -> Rows:
         """Rows of logs, with columns that match ``values``."""
         return rows_of(
             self.model, sources, signals=signals, projection=self.projection, sigma=self.sigma, payloads=self.payloads,
@@ -90,7 +92,7 @@ def rows_of(
     model: Model,
     sources: Sequence[LogSource],
     *,
-    signals: SignalSettings | None,
+    signals: SignalSettings | Sequence[SignalSettings] | None,
     projection: str | None,
     sigma: Array | None,
     payloads: Sequence[str],

@@ -150,20 +150,18 @@ def make_fit(
         regrouping=base.relations(),
         dropped={shown.get(name, name): value for name, value in (dropped or {}).items()},
         robust=None if robust is None else robust.sigma.tolist(),
-        verdicts=_verdicts(prepared, estimate, robust, shown),
+        verdicts=_verdicts(prepared, renamed, robust),
         intervals=None if robust is None else [(lo, hi) for lo, hi in robust.intervals(estimate.values)],
         provenance=provenance,
     )
 
 
-def _verdicts(
-    prepared: Prepared, estimate: Estimate, robust: Robust | None, shown: Mapping[str, str]
-) -> dict[str, tuple[str, str]]:
-    """Verdict and hint of every parameter, by its shown name."""
+def _verdicts(prepared: Prepared, estimate: Estimate, robust: Robust | None) -> dict[str, tuple[str, str]]:
+    """Verdict and hint of every parameter."""
     if robust is None:
         return {}
     found = assess(prepared.problem, estimate, robust)
-    return {shown.get(a.name, a.name): (str(a.verdict), a.hint) for a in found}
+    return {a.name: (str(a.verdict), a.hint) for a in found}
 
 
 def _log_record(run: Any) -> dict[str, Any]:

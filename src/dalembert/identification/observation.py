@@ -49,8 +49,9 @@ class Run:
 class LogRows:
     """The rows of one or several logs in one projection; a :class:`~dalembert.identification.rows.Rows`.
 
-    ``sigma`` (n motors,) is the torque noise the whitened projection weighs motors by. ``payloads`` names the bodies
-    that only the logs with that payload label carry. ``dry`` lists coordinates whose dry friction is not in the model
+    ``signals``: how logs are filtered, alike or each its own way. ``sigma`` (n motors,) is the torque noise the
+    whitened projection weighs motors by. ``payloads`` names the bodies that only the logs with that payload label
+    carry. ``dry`` lists coordinates whose dry friction is not in the model
     itself, with the rows it enters: their slow samples are masked too.
     """
 
@@ -59,7 +60,7 @@ class LogRows:
         model: Model,
         sources: Sequence[LogSource],
         *,
-        signals: SignalSettings | None = None,
+        signals: SignalSettings | Sequence[SignalSettings] | None = None,
         projection: str | None = None,
         sigma: ArrayLike | None = None,
         payloads: Sequence[str] = (),
@@ -68,7 +69,7 @@ class LogRows:
     ) -> None:
         self.model = model
         self.projection = projection or model.default_projection
-        self.runs = tuple(runs or (Run(source, plan(source, signals)) for source in sources))
+        self.runs = tuple(runs) if runs else _planned(sources, signals)
         if not self.runs:
             raise EstimationError("identification: no log given, expected at least one")
         self.sigma = np.ones(model.n) if sigma is None else np.asarray(sigma, dtype=float)
@@ -204,6 +205,13 @@ class LogRows:
         """Columns of the payload bodies this log does not carry."""
         names = {n for body in self.payloads if body != run.source.info.payload for n in inertial_names(body)}
         return frozenset(k for k, name in enumerate(self.parameters) if name in names)
+
+
+def _planned(
+    sources: Sequence[LogSource], signals: SignalSettings | Sequence[SignalSettings] | None
+) -> tuple[Run, ...]:
+    each = signals if isinstance(signals, Sequence) else [signals] * len(sources)
+    return tuple(Run(source, plan(source, settings)) for source, settings in zip(sources, each, strict=True))
 
 
 def _row_layout(kernel: Kernel) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:

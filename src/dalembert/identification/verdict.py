@@ -81,7 +81,7 @@ _MOTION = {
 def default_hint(name: str) -> str:
     """The motion that would help, from the symbol a parameter's name starts with."""
     symbol, _, owner = name.partition("_")
-    motion = _MOTION.get(symbol, "faster and wider motion of {0}")
+    motion = _MOTION.get(symbol.removesuffix("R"), "faster and wider motion of {0}")
     return motion.format(owner or name)
 
 

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,11 +59,10 @@ def choose(q: Array, rate: float, samples: int, cutoff: float | None = None, dec
         )
     if decimate is None:
         acceleration = float(np.median(_band(found, 4, cutoff or rate / 2.0)))
-        keep = max(acceleration, _KEPT_MOTIONS * motion)
-        if cutoff > 0.0:
-            keep = min(keep, FLAT * cutoff)
+        wanted = int(0.4 * rate / max(acceleration, _KEPT_MOTIONS * motion))
+        least = math.ceil(0.4 * rate / (FLAT * cutoff)) if cutoff > 0.0 else 1
         most = max(1, samples // _LEAST_ROWS)
-        decimate = int(max(1, min(0.4 * rate / keep, most)))
+        decimate = max(1, min(max(wanted, least), most))
         reasons.append(
             f"decimation {decimate}: low-pass {0.4 * rate / decimate:.3g} Hz, 99 % of the acceleration power is below "
             f"{acceleration:.3g} Hz, {-(-samples // decimate)} rows are left"

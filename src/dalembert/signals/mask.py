@@ -18,7 +18,7 @@ __all__ = ["SlowMask", "usable"]
 
 @dataclass(frozen=True, slots=True)
 class SlowMask:
-    """Samples with ``|qd| < threshold`` are masked, position by position.
+    """Samples with ``|qd| < threshold`` are masked, position by position; one threshold for all, or one each.
 
     ``unit``: ``"noise"`` counts in standard deviations of the velocity's encoder noise, ``"absolute"`` in
     rad/s or m/s of the motor, ``"relative"`` in the largest velocity of that position. ``dilate`` [s] masks
@@ -26,12 +26,13 @@ class SlowMask:
     filter mixes velocities. Decimation needs no dilation of its own: masked samples have weight zero in it.
     """
 
-    threshold: float = 5.0
+    threshold: float | tuple[float, ...] = 5.0
     unit: Literal["noise", "absolute", "relative"] = "noise"
     dilate: float | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.threshold) and self.threshold >= 0.0):
+        every = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
+        if not all(math.isfinite(value) and value >= 0.0 for value in every):
             raise UsageError(f"mask threshold {self.threshold}, expected a number of at least 0")
         if self.unit not in ("noise", "absolute", "relative"):
             raise UsageError(f"mask threshold in {self.unit!r}; choose from noise, absolute, relative")
@@ -41,7 +42,10 @@ class SlowMask:
     def limits(self, noise: Array, fastest: Array) -> Array:
         """Threshold [rad/s or m/s] per position from its velocity noise and its largest velocity."""
         scale = {"noise": noise, "absolute": np.ones_like(noise), "relative": fastest}[self.unit]
-        return np.asarray(self.threshold * scale)
+        threshold = np.asarray(self.threshold, dtype=float)
+        if threshold.shape not in ((), scale.shape):
+            raise UsageError(f"mask of {len(threshold)} thresholds for {len(scale)} positions, expected one or as many")
+        return np.asarray(threshold * scale)
 
     def reach(self, period: float, cutoff: float | None) -> int:
         """Samples masked on each side of a slow stretch."""

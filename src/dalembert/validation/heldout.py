@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import EstimationError
+from dalembert.identification.aligned import aligned
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import FittedModel, fitted
+from dalembert.identification.observation import BLOCK, Closing, Run
 from dalembert.identification.rows import Rows
 from dalembert.logs import Log, LogSource
-from dalembert.motion import Closer
 from dalembert.parameters import inertial_names, is_physical
-from dalembert.signals import SignalSettings, SlowMask, prepare
+from dalembert.signals import SignalSettings, SlowMask, plan, prepared
 
 __all__ = ["GroupScore", "Validation", "validate"]
 
@@ -66,6 +67,8 @@ class Validation:
     mass_smallest: float
     inconsistent: tuple[str, ...]
     notes: tuple[str, ...]
+    projection: str = ""
+    physical: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -73,27 +76,35 @@ class Validation:
 
     def __str__(self) -> str:
         """A few lines: errors per row group, mass matrix, consistency."""
+        projected = f", projected ({self.projection})" if self.projection.startswith(("platform", "whitened")) else ""
+        header = ("", "rows", "RMS", "", "error", "R2", "at full rate", "R2")
+        cells = [
+            (
+                row.name, str(row.rows), f"{row.rms:.4g}", row.unit, _percent(row.relative_error), f"{row.r2:.4f}",
+                _percent(raw.relative_error), f"{raw.r2:.4f}",
+            )
+            for row, raw in zip(self.rows, self.raw, strict=True)
+        ]  # fmt: skip
         lines = [
-            f"{self.fit} on {', '.join(self.logs)}: torque error {100 * self.relative_error:.2f} % decimated, "
-            f"{100 * self.raw_relative_error:.2f} % at full rate"
+            f"{self.fit} on {', '.join(self.logs)}: torque error {_percent(self.relative_error)}{projected}, "
+            f"{_percent(self.raw_relative_error)} at full rate without any filter on the torque",
+            *aligned([header, *cells], right=(1, 2, 4, 5, 6, 7), indent="  "),
+            f"mass matrix positive definite at {100 * self.mass_positive:.4g} % of the configurations "
+            f"(smallest eigenvalue {self.mass_smallest:.2g} of the largest)",
         ]
         if self.reversal_share > 0.0:
             lines.append(
-                f"  at full rate {100 * self.away_error:.2f} % away from velocity reversals, "
-                f"{100 * self.reversal_error:.2f} % near them ({100 * self.reversal_share:.1f} % of the rows)"
+                f"at full rate {_percent(self.away_error)} away from velocity reversals, "
+                f"{_percent(self.reversal_error)} near them ({100 * self.reversal_share:.1f} % of the rows)"
             )
-        for row, raw in zip(self.rows, self.raw, strict=True):
-            lines.append(
-                f"  {row.name:10} RMS {row.rms:8.4g} {row.unit:4} {100 * row.relative_error:6.2f} %  R2 {row.r2:.4f}"
-                f"   raw {100 * raw.relative_error:6.2f} %  R2 {raw.r2:.4f}"
-            )
-        lines.append(
-            f"  mass matrix positive definite at {100 * self.mass_positive:.0f} % of the configurations "
-            f"(smallest eigenvalue / largest {self.mass_smallest:.2g})"
-        )
-        if self.inconsistent:
-            lines.append(f"  bodies not physically consistent: {', '.join(self.inconsistent)}")
-        return "\n".join(lines)
+        if self.physical:
+            bad = ", ".join(self.inconsistent)
+            lines.append(f"bodies not physically consistent: {bad}" if bad else "every body is physically consistent")
+        return "\n".join([*lines, *self.notes])
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.2f} %"
 
 
 @dataclass(slots=True)
@@ -143,24 +154,31 @@ def _score(name: str, unit: str, s: _Sums) -> GroupScore:
     )  # fmt: skip
 
 
-def settings_of(fit: Fit) -> SignalSettings:
-    """Signal treatment of the fit's first log: cutoff, decimation and mask as settled then."""
-    record = fit.provenance["logs"][0]
-    slow = max(record["slow"], default=0.0)
-    mask = SlowMask(slow, "absolute") if slow > 0.0 else None
-    return SignalSettings(cutoff=record["cutoff"], decimate=record["decimate"], mask=mask)
+def settings_of(fit: Fit, log: LogSource) -> SignalSettings:
+    """Signal treatment of the fit's own log (of the same name, else the first) for another one.
+
+    A log sampled at another rate is decimated to the same rate of rows.
+    """
+    records = fit.provenance["logs"]
+    record = next((r for r in records if r["name"] == log.info.name), records[0])
+    slow = tuple(record["slow"])
+    mask = SlowMask(slow, "absolute") if max(slow, default=0.0) > 0.0 else None
+    decimate = max(1, round(record["decimate"] * log.info.rate / record["rate"]))
+    return SignalSettings(cutoff=record["cutoff"], decimate=decimate, mask=mask)
 
 
 def validate(fit: Fit, logs: LogSource | Iterable[LogSource], *, signals: SignalSettings | None = None) -> Validation:
     """Score a fit on held-out logs; signals are treated as they were in the identification unless given."""
     sources = tuple(logs) if isinstance(logs, Iterable) and not isinstance(logs, Log) else (logs,)
+    if not sources:
+        raise EstimationError("validation: no log given, expected at least one")
     model = fitted(fit)
-    settings = signals or settings_of(fit)
+    settings = [signals or settings_of(fit, source) for source in sources]
     units = {row.name: row.unit for row in fit.rows}
-    full_rate = replace(settings, decimate=1, mask=None)
+    full_rate = [replace(s, decimate=1, mask=None) for s in settings]
     kept = model.rows(sources, settings)
     rows, raw = _sums(kept, model.values), _sums(model.rows(sources, full_rate), model.values)
-    away = _sums(model.rows(sources, replace(full_rate, mask=SlowMask())), model.values)
+    away = _sums(model.rows(sources, [replace(s, mask=SlowMask()) for s in full_rate]), model.values)
     scores = _scores(kept.groups, rows, units)
     positive, smallest = _mass(model, sources, settings)
     return Validation(
@@ -168,7 +186,8 @@ def validate(fit: Fit, logs: LogSource | Iterable[LogSource], *, signals: Signal
         relative_error=_relative(rows), raw_relative_error=_relative(raw), away_error=_relative(away),
         reversal_error=_relative(raw, less=away), reversal_share=1.0 - _count(away) / _count(raw),
         rows=scores, raw=_scores(kept.groups, raw, units), mass_positive=positive, mass_smallest=smallest,
-        inconsistent=_inconsistent(model), notes=_notes(fit, sources),
+        inconsistent=_inconsistent(model), notes=_notes(fit, sources), projection=model.projection,
+        physical=model.physical,
     )  # fmt: skip
 
 
@@ -181,17 +200,20 @@ def _notes(fit: Fit, sources: Sequence[LogSource]) -> tuple[str, ...]:
     )
 
 
-def _mass(model: FittedModel, sources: Sequence[LogSource], settings: SignalSettings) -> tuple[float, float]:
+def _mass(model: FittedModel, sources: Sequence[LogSource], settings: Sequence[SignalSettings]) -> tuple[float, float]:
     """Share of configurations with a positive definite mass matrix, and its smallest relative eigenvalue."""
     good, count, smallest = 0, 0, np.inf
-    for source in sources:
-        signals = prepare(source, settings)
-        step = max(1, len(signals.t) // _CONFIGURATIONS)
-        y = Closer(model.model).positions(signals.q, signals.t)[::step]
-        eigen = np.linalg.eigvalsh(model.model.mass_matrix(y, _with_payload(model, source.info.payload)))
-        relative = eigen[:, 0] / eigen[:, -1]
-        good, count = good + int((relative > 0.0).sum()), count + len(relative)
-        smallest = min(smallest, float(relative.min()))
+    for source, treated in zip(sources, settings, strict=True):
+        run = Run(source, plan(source, treated))
+        step = max(1, run.plan.samples // _CONFIGURATIONS)
+        closing, pi = Closing(model.model, run), _with_payload(model, source.info.payload)
+        for signals in prepared(source, run.plan, BLOCK):
+            y = closing(signals)[0][-signals.first % step :: step]
+            if len(y):
+                eigen = np.linalg.eigvalsh(model.model.mass_matrix(y, pi))
+                relative = eigen[:, 0] / eigen[:, -1]
+                good, count = good + int((relative > 0.0).sum()), count + len(relative)
+                smallest = min(smallest, float(relative.min()))
     return good / count, smallest
 
 

@@ -1,0 +1,100 @@
+"""A fit as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dalembert.identification.aligned import aligned, number
+from dalembert.identification.verdict import Verdict
+from dalembert.parameters import INERTIAL, inertial_names
+
+if TYPE_CHECKING:
+    from dalembert.identification.fit import Fit, FitParameter
+
+__all__ = ["fit_lines"]
+
+_SHORT = {Verdict.WELL: "well", Verdict.WEAK: "weakly", Verdict.NOT: "NOT"}
+
+
+def fit_lines(fit: Fit) -> list[str]:
+    """The lines of ``print(fit)``."""
+    kept = sum(p.essential for p in fit.parameters)
+    of = f" ({kept} of them essential)" if kept < len(fit.parameters) else ""
+    lines = [
+        f"{fit.robot}: {len(fit.parameters)} base parameters{of} by {fit.method}, {fit.status}; "
+        f"torque error {100.0 * fit.relative_error:.2f} %, condition {fit.condition:.4g}"
+    ]
+    if fit.message:
+        lines.append(f"{fit.message}; {fit.remedy}" if fit.remedy else fit.message)
+    header = ("parameter", "value", "sigma", "robust", "95 % from", "to", "unit", "determined")
+    lines += ["", *aligned([header, *(_cells(p) for p in fit.parameters)], right=range(1, 6))]
+    lines += _regroupings(fit.parameters)
+    if fit.standard:
+        lines += _standard(fit)
+    cells = [
+        (r.name, f"{r.rows} rows", f"RMS {r.rms:.4g} {r.unit}", f"{100.0 * r.relative_error:.2f} %") for r in fit.rows
+    ]
+    lines += ["", "torque error of each row group", *aligned(cells, right=(1, 3), indent="  ")]
+    return lines + _help(fit.parameters)
+
+
+def _cells(p: FitParameter) -> tuple[str, ...]:
+    return (
+        p.name, number(p.value, ".5g"), number(p.sigma, ".2g"), number(p.sigma_robust, ".2g"), number(p.low),
+        number(p.high), p.unit,
+        _verdict(p),
+    )  # fmt: skip
+
+
+def _verdict(p: FitParameter) -> str:
+    if not p.essential:
+        return "left out"
+    if not p.verdict:
+        return ""
+    zero = p.low is not None and p.high is not None and p.low <= 0.0 <= p.high
+    return _SHORT[Verdict(p.verdict)] + (", about 0" if zero and p.verdict == Verdict.WELL else "")
+
+
+def _regroupings(parameters: Sequence[FitParameter]) -> list[str]:
+    """What parameters stand for that are more than themselves."""
+    cells = [(p.name, f"= {p.regrouping}") for p in parameters if " " in p.regrouping]
+    return ["", "regrouped", *aligned(cells, indent="  ")] if cells else []
+
+
+def _standard(fit: Fit) -> list[str]:
+    """Bodies in a table of ten columns; the others where no base parameter above is the same."""
+    standard, alone = fit.standard, {p.name for p in fit.parameters}
+    prefix = INERTIAL[0] + "_"
+    bodies = [name.removeprefix(prefix) for name in standard if name.startswith(prefix)]
+    bodies = [b for b in bodies if all(name in standard for name in inertial_names(b))]
+    rows = [(b, *(number(standard[name], ".4g") for name in inertial_names(b))) for b in bodies]
+    own = {name for b in bodies for name in inertial_names(b)}
+    others = [(name, number(value, ".5g")) for name, value in standard.items() if name not in own | alone]
+    header = ("body", *INERTIAL)
+    lines = ["", "standard parameters [kg m^2, kg m, kg], each body in its joint frame"]
+    lines += aligned([header, *rows], right=range(1, 11), indent="  ")
+    return lines + aligned(others, right=(1,), indent="  ")
+
+
+def _help(parameters: Sequence[FitParameter]) -> list[str]:
+    """Which motion would fix what is not well determined, alike needs together."""
+    needs: dict[tuple[str, str], list[str]] = {}
+    tails = []
+    for p in parameters:
+        if not p.hint:
+            continue
+        need, _, tail = p.hint.partition("; ")
+        owner = p.name.partition("_")[2]
+        needs.setdefault((p.verdict, need.replace(f"of {owner}", "of {}")), []).append(p.name)
+        if tail:
+            tails.append(f"{p.name} {tail}")
+    lines = []
+    for verdict in (Verdict.NOT, Verdict.WEAK):
+        found = [(need, names) for (graded, need), names in needs.items() if graded == verdict]
+        if found:
+            lines += ["", f"{verdict}"]
+            for need, names in found:
+                owners = ", ".join(dict.fromkeys(name.partition("_")[2] for name in names))
+                lines.append(f"  {', '.join(names)}: {need.format(owners)}")
+    return lines + [f"  {tail}" for tail in tails]
