@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import hypothesis
 import numpy as np
 import pytest
+
+from dalembert.kernels.c_executor import CompilerMissing, find_compiler
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -15,6 +17,23 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without a compiler the kernels run on NumPy and say so: here that is the machine, not a mistake."""
+    try:
+        find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", ""))
+    except CompilerMissing:
+        config.addinivalue_line("filterwarnings", "ignore:no working C compiler:RuntimeWarning")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that asks for compiled kernels is skipped on a machine that has no compiler."""
+    try:
+        return (yield)
+    except CompilerMissing as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -88,6 +88,7 @@ def test_unusable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_processes_at_the_same_time(folder: Path) -> None:
+    c_executor.find_compiler(os.environ.get("CC", ""), os.environ.get("PATH", ""))
     script = (
         "import casadi as ca, numpy as np; from dalembert.kernels import build, trace; x = ca.SX.sym('x', 3);"
         "k = build(trace('p', {'x': x}, {'y': ca.cos(x) + 7}), 'c');"

@@ -256,6 +256,15 @@ def structural_rows(
     return w, states
 
 
+def structural_factor(w: Array) -> Array:
+    """R of rows W (n, k, q) with every state's scaled to norm 1: a few states near a singularity, where velocities grow
+    without bound, would else outweigh all others by many decades.
+    """
+    size = np.linalg.norm(w, axis=(1, 2), keepdims=True)
+    rows = w / np.where(size > 0.0, size, 1.0)
+    return np.asarray(np.linalg.qr(rows.reshape(-1, w.shape[-1]), mode="r"))
+
+
 def _not_held(model: Model, y: Array, projection: str) -> str:
     """What to say of a projection that divides by a singular J_inv: which motion the motors do not hold."""
     _, sigma, axes = np.linalg.svd(model.velocity_maps(y)[1])
@@ -284,5 +293,5 @@ def base_parameters(
     """
     ties = symmetric_ties(model.robot) if symmetric else no_ties(model.parameters)
     w, _ = structural_rows(model, projection, payloads=payloads, carried=carried, seed=seed)
-    r = np.asarray(np.linalg.qr(w.reshape(-1, w.shape[-1]) @ ties.matrix, mode="r"))
-    return base_of_factor(r, ties.names, ties, order or default_order(model.robot, ties.names))
+    order = order or default_order(model.robot, ties.names)
+    return base_of_factor(structural_factor(w @ ties.matrix), ties.names, ties, order)

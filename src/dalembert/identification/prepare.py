@@ -15,6 +15,7 @@ from dalembert.identification.base import (
     base_of_factor,
     default_order,
     no_ties,
+    structural_factor,
     structural_rows,
     symmetric_ties,
 )
@@ -142,8 +143,7 @@ def structural_base(
             extra.append(into[:, :, k, None] * efforts[:, None, :])
         columns = np.concatenate([columns, *extra], axis=2)
         names, order = (*names, *laws.names), (*laws.names, *order)
-    r = np.asarray(np.linalg.qr(columns.reshape(-1, columns.shape[-1]), mode="r"))
-    return base_of_factor(r, names, ties, order)
+    return base_of_factor(structural_factor(columns), names, ties, order)
 
 
 def _generic_columns(law: FrictionModel, motion: CoordinateMotion) -> Array:
