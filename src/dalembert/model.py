@@ -182,9 +182,10 @@ class Model:
 
     def rates_kernel(self, given: Given = "sensors") -> Kernel:
         """y, thetad, thetadd, weight -> ``yd`` and ``ydd`` from the given positions' rates."""
-        return self.kernel(f"rates {given}", lambda: self._write_rates(given))
+        return self.kernel(f"rates {given}", lambda: self.rates_expression(given))
 
-    def _write_rates(self, given: Given) -> tuple[dict[str, SX], dict[str, SX]]:
+    def rates_expression(self, given: Given) -> tuple[dict[str, SX], dict[str, SX]]:
+        """Inputs and outputs of :meth:`rates_kernel`."""
         d = self.dynamics
         sensors = ca.SX(ca.DM(self.position_map(given)))
         rate, acceleration, weight = (ca.SX.sym(k, sensors.shape[0]) for k in ("thetad", "thetadd", "weight"))

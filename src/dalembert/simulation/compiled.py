@@ -17,7 +17,7 @@ from dalembert.kernels import Program
 from dalembert.kernels.c_executor import CompilerMissing, _machine, find_compiler, load_library
 from dalembert.model import Model
 from dalembert.simulation.controllers.contract import CHANNELS
-from dalembert.simulation.scalar_c import function_text
+from dalembert.kernels.scalar import c_function
 from dalembert.simulation.setup import Fault, Setup
 
 __all__ = ["CompiledLoop", "compiled_loop"]
@@ -62,15 +62,15 @@ def _sizes(model: Model, setup: Setup, law: Program | None) -> tuple[tuple[str, 
 def _text(model: Model, setup: Setup, law: Program | None, locate: Program | None) -> str:
     defines = "".join(f"#define DAL_{name} {size}\n" for name, size in _sizes(model, setup, law))
     parts = [defines, "#include <math.h>\n"]
-    parts += [function_text(p, f"dal_{name}") for name, p in zip(_PLANT, setup.programs, strict=True)]
+    parts += [c_function(p, f"dal_{name}") for name, p in zip(_PLANT, setup.programs, strict=True)]
     if locate is not None:
-        parts.append(function_text(locate, "dal_locate"))
+        parts.append(c_function(locate, "dal_locate"))
     else:
         parts.append("static void dal_locate(const double *y, const double *q, double *out) {}\n")
     loop = files("dalembert.simulation").joinpath("loop.c").read_text(encoding="utf-8")
     head, marker, tail = loop.partition("long long dal_size(void)")
     if law is not None:
-        parts.append(function_text(law, "dal_law_program"))
+        parts.append(c_function(law, "dal_law_program"))
     return "\n".join([*parts, head, _law_text(law), marker + tail])
 
 
