@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dalembert.errors import DalembertError
     from dalembert.excitation import Fourier
+    from dalembert.export import export
     from dalembert.identification.base import base_parameters
     from dalembert.identification.bounded import Bounded
     from dalembert.identification.constraints import Constraints
@@ -56,6 +57,7 @@ _HOME = {
     "base_parameters": "identification.base",
     "build_model": "model",
     "catalog_names": "robot",
+    "export": "export",
     "identify": "identification.identify",
     "load_robot": "robot",
     "open_log": "logs",
@@ -96,6 +98,7 @@ __all__ = [
     "base_parameters",
     "build_model",
     "catalog_names",
+    "export",
     "identify",
     "load_robot",
     "open_log",

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from tests.helpers.catalog import catalog_robot
 
 from dalembert.identification.base import base_parameters, no_ties
 from dalembert.identification.fit import Fit, FitParameter
@@ -14,7 +15,6 @@ from dalembert.identification.fitted import describe
 from dalembert.identification.friction import FrictionLaws
 from dalembert.model import Model, build_model
 from dalembert.robot import Robot
-from tests.helpers.catalog import catalog_robot
 
 
 @cache

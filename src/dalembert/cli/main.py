@@ -21,6 +21,7 @@ COMMANDS = {
     "simulate": "an experiment without a robot, written as a log",
     "identify": "parameters from logs",
     "validate": "how a fit predicts logs it has never seen",
+    "export": "a fit for other tools: URDF, MJCF, YAML, csv, C, CasADi, Python",
     "reproduce": "published studies, in simulation",
     "demo": "the story of one robot, in under a minute",
     "bench": "speeds beside a peer's, measured in the same run",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.export.programs import DOCS, Functions
-from dalembert.export.vectors import test_vectors
+from dalembert.export.vectors import sample_vectors
 from dalembert.kernels import Program
 from dalembert.kernels.opcodes import Op
 from dalembert.kernels.scalar import c_function
@@ -119,7 +119,7 @@ class _C:
         lines = [
             f"/* {source.robot.name}: dynamics identified by {source.fit.method}, {MADE_BY}.",
             " *",
-            " * One sample a call, SI units, no allocation, no state but what you hand in: every function may be called",
+            " * One sample a call, SI units, no allocation, no state but what you hand in: functions may be called",
             " * from any thread. Matrices are row by row. Outputs must not overlap inputs.",
             f" * Functions of <math.h> used: {self._beyond()}.",
             " *",
@@ -173,11 +173,17 @@ class _C:
 
     def _source(self) -> str:
         model = self.source.model
-        parts = [f'/* {MADE_BY}; see the header. */\n#include <math.h>\n\n#include "{self.p}.h"\n']
+        parts = [
+            f'/* {MADE_BY}; see the header. */\n#include <math.h>\n\n#include "{self.p}.h"\n',
+            _PLAIN_TRIG.format(p=self.p),
+        ]
         parts.append(_constants(f"const double {self.p}_home[{self.P}_NY]", model.home))
         parts.append(_constants(f"const double {self.p}_beta[{self.P}_NB]", self.source.beta))
         for name, program in self.programs.items():
-            parts.append(c_function(program, f"{self.p}_{name}", static=name == "newton"))
+            parts.append(c_function(program, f"{self.p}_{name}" if name == "newton" else f"{name}_body"))
+            if name != "newton":
+                ports = ", ".join([*(p.name for p in program.inputs), *(p.name for p in program.outputs)])
+                parts.append(f"{self._declaration(name, program)}\n{{\n    {name}_body({ports});\n}}\n")
         if self.located:
             parts += [self._close(), self._torque()]
         return "\n".join(parts)
@@ -202,14 +208,17 @@ class _C:
         if self.functions.over_actuated:
             body.insert(1, f"double inner[{P}_N];")
             body.insert(1, f"const double none[{P}_R] = {{0.0}};")
-            body += [f"{p}_distribute(y, none, preload, inner);", f"for (int k = 0; k < {P}_N; k++) effort[k] += inner[k];"]
+            body += [
+                f"{p}_distribute(y, none, preload, inner);",
+                f"for (int k = 0; k < {P}_N; k++) effort[k] += inner[k];",
+            ]
         body.append("return steps;")
         return f"{self._torque_declaration()}\n{{\n    " + "\n    ".join(body) + "\n}\n"
 
     # --- test --------------------------------------------------------------------------------------------------------
 
     def _vectors(self) -> str:
-        vectors = test_vectors(self.functions)
+        vectors = sample_vectors(self.functions)
         lines = [f"/* Values of the Python model at {len(vectors)} states, {MADE_BY}. */"]
         lines.append(f"enum {{ {self.P}_VECTORS = {len(vectors)} }};")
         for key in vectors[0].arrays:
@@ -224,7 +233,9 @@ class _C:
             given = ", ".join(f"v_{name}_{port.name}[k]" for port in program.inputs)
             outputs = [port.name for port in program.outputs]
             space = "".join(f"double {port}[{self._size(port)}]; " for port in outputs)
-            compare = " ".join(f'check("{name} {port}", {port}, v_{name}_{port}[k], {self._size(port)});' for port in outputs)
+            compare = " ".join(
+                f'check("{name} {port}", {port}, v_{name}_{port}[k], {self._size(port)});' for port in outputs
+            )
             checks.append(f"{{ {space}{self.p}_{name}({given}, {', '.join(outputs)}); {compare} }}")
         if self.located:
             checks.append(self._close_test())
@@ -238,7 +249,9 @@ class _C:
 
     def _close_test(self) -> str:
         check = f'check("close", y, v_close_y[k], {self.P}_NY);'
-        return f"{{ {self._copy('y', 'v_close_start')} if (!{self.p}_close(v_close_theta[k], y)) lost(\"close\"); {check} }}"
+        return (
+            f'{{ {self._copy("y", "v_close_start")} if (!{self.p}_close(v_close_theta[k], y)) lost("close"); {check} }}'
+        )
 
     def _torque_test(self) -> str:
         given = ", ".join(f"v_torque_{name}[k]" for name in self._torque_arguments())
@@ -279,9 +292,18 @@ def _constants(declaration: str, values: Array) -> str:
 
 _CLOSE_DOC: Mapping[bool, str] = {
     True: "/* Coordinates of the measured positions, in closed form. Returns 1. */",
-    False: "/* Coordinates at the measured positions by Newton from the y handed in (home, or the sample before). Returns\n"
-    " * the number of steps, or 0 where the loops do not close from there: y is then as it was. */",
+    False: "/* Coordinates at the measured positions by Newton from the y handed in (home, or the sample before).\n"
+    " * Returns the number of steps, or 0 where the loops do not close from there: y is then as it was. */",
 }
+
+_PLAIN_TRIG = """\
+#ifdef __GNUC__ /* apart, or GCC calls sincos for both, which not every C library has */
+static __attribute__((noinline, unused)) double {p}_sin(double a) {{ return sin(a); }}
+static __attribute__((noinline, unused)) double {p}_cos(double a) {{ return cos(a); }}
+#define sin {p}_sin
+#define cos {p}_cos
+#endif
+"""
 
 _CLOSE_ONCE = """\
 {head}
@@ -362,7 +384,7 @@ int main(void)
 _MAKE = """\
 # {made}. Functions of the mathematics library used: {libm}.
 CFLAGS ?= -O2
-CFLAGS += -std=c99 -Wall -Wextra -Werror
+override CFLAGS += -std=c99 -Wall -Wextra -Werror
 
 all: lib{p}.a
 

@@ -27,8 +27,8 @@ def format_of(path: Path) -> str:
     for name, (_, endings) in FORMATS.items():
         if path.suffix.lower() in endings:
             return name
-    endings = [ending for _, (_, found) in FORMATS.items() for ending in found if ending]
-    raise ExportError(f"{path}: no format ends in {path.suffix!r}; {choices(path.suffix, endings)}, or a folder for C")
+    known = [ending for _, endings in FORMATS.values() for ending in endings if ending]
+    raise ExportError(f"{path}: no format ends in {path.suffix!r}; {choices(path.suffix, known)}, or a folder for C")
 
 
 def export(
@@ -52,6 +52,8 @@ def export(
         raise ExportError(f"format {name!r}; {choices(name, FORMATS)}")
     write, endings = FORMATS[name]
     if path.suffix.lower() not in endings and not (name == "c" and path.is_dir()):
-        raise ExportError(f"{path}: found ending {path.suffix!r}, expected {' or '.join(e for e in endings if e)} for {name}")
+        raise ExportError(
+            f"{path}: found ending {path.suffix!r}, expected {' or '.join(e for e in endings if e)} for {name}"
+        )
     options = Options(None if robot is None else Path(robot), prior, closest)
     return write(identified(fit, payload), path, options)

@@ -138,7 +138,7 @@ class Functions:
         d, source = self.dynamics, self.source
         into = d.velocity_map(d.default_projection)
         rigid = d.regressor(into)
-        own = {}
+        own: dict[str, SX] = {}
         _, gradients, blocks = self._friction
         for law, gradient, block in zip(source.laws, gradients, blocks, strict=True):
             whole = ca.mtimes(into.T, ca.mtimes(gradient.T, block))

@@ -13,6 +13,7 @@ from dalembert.export.contract import Options, Written, write_files
 from dalembert.export.programs import Functions
 from dalembert.export.python_text import python_text
 from dalembert.export.source import Identified
+from dalembert.symbolic import SX
 
 __all__ = ["write_c", "write_casadi", "write_python"]
 
@@ -39,18 +40,18 @@ def write_python(source: Identified, path: Path, options: Options) -> Written:
 def write_casadi(source: Identified, path: Path, options: Options) -> Written:
     """One ``casadi.Function`` with everything as an output; ``Function.factory`` takes from it what is needed.
 
-    Its inputs and outputs are named as in the C header; names that are both get ``_out``.
+    Inputs are named as in the C header, outputs after the functions: ``f.factory("fd", ["y", "yd", "tau"],
+    ["forward_dynamics"])``. Only ``rates`` has two, ``rates_yd`` and ``rates_ydd``.
     """
-    inputs: dict[str, object] = {}
-    outputs: dict[str, object] = {}
+    inputs: dict[str, SX] = {}
+    outputs: dict[str, SX] = {}
     for name, (given, found) in Functions(source).expressions().items():
         if name == "newton":
             continue
         inputs |= given
-        outputs |= {_output(name, key): value for key, value in found.items()}
-    renamed = [f"{name}_out" if name in inputs else name for name in outputs]
+        outputs |= {name if len(found) == 1 else f"{name}_{key}": value for key, value in found.items()}
     function = ca.Function(
-        prefix_of(source.robot.name), list(inputs.values()), ca.cse(list(outputs.values())), list(inputs), renamed
+        prefix_of(source.robot.name), list(inputs.values()), ca.cse(list(outputs.values())), list(inputs), list(outputs)
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -61,12 +62,3 @@ def write_casadi(source: Identified, path: Path, options: Options) -> Written:
         raise ExportError(f"{path}: cannot be written ({str(error).splitlines()[-1]})") from None
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _output(function: str, port: str) -> str:
-    """Outputs are named after what they are; accelerations come from two functions."""
-    if function in ("rates", "distribute"):
-        return f"{function}_{port}"
-    if function == "presliding_start":
-        return function
-    return port

@@ -12,7 +12,7 @@ from dalembert.export.programs import Functions
 from dalembert.kernels import Program, build
 from dalembert.motion import random_states
 
-__all__ = ["Vector", "evaluate", "test_vectors"]
+__all__ = ["Vector", "evaluate", "sample_vectors"]
 
 Array = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ def evaluate(program: Program, given: Mapping[str, Array]) -> dict[str, Array]:
     return found
 
 
-def test_vectors(functions: Functions, seed: int = 0) -> list[Vector]:
+def sample_vectors(functions: Functions, seed: int = 0) -> list[Vector]:
     """What every function gives at random admissible states."""
     rng = np.random.default_rng(seed)
     states = random_states(functions.source.model, COUNT, rng)

@@ -44,14 +44,13 @@ def _dense(program: Program) -> Iterator[tuple[str, int, int | None]]:
 # --- C ---------------------------------------------------------------------------------------------------------------
 
 
-def c_function(program: Program, name: str, *, static: bool = True) -> str:
-    """``void name(const double *in_y, ..., double *out_W, ...)`` in C99; outputs are dense, row by row."""
+def c_function(program: Program, name: str) -> str:
+    """``static void name(const double *in_y, ..., double *out_W, ...)`` in C99; outputs are dense, row by row."""
     chunks = max(1, math.ceil(program.n_operations / _PARTS))
     bounds = [program.n_operations * k // chunks for k in range(chunks + 1)]
-    linkage = "static " if static else ""
     if chunks == 1:
-        return _whole(program, f"{linkage}void {name}({_signature(program)})")
-    return _split(program, name, linkage, bounds)
+        return _whole(program, f"static void {name}({_signature(program)})")
+    return _split(program, name, bounds)
 
 
 def _signature(program: Program) -> str:
@@ -117,7 +116,7 @@ def _whole(program: Program, head: str) -> str:
     return f"{head}\n{_body(program, lines)}"
 
 
-def _split(program: Program, name: str, linkage: str, bounds: list[int]) -> str:
+def _split(program: Program, name: str, bounds: list[int]) -> str:
     first = program.first_operation
     home = [k for k in range(len(bounds) - 1) for _ in range(bounds[k], bounds[k + 1])]
     crossing = sorted(
@@ -138,7 +137,7 @@ def _split(program: Program, name: str, linkage: str, bounds: list[int]) -> str:
         parts.append(f"{head}\n{_body(program, lines, work=True)}")
     calls = "\n    ".join(f"{name}_{k}({_arguments(program)}, s);" for k in range(len(bounds) - 1))
     parts.append(
-        f"{linkage}void {name}({_signature(program)})\n{{\n    double s[{max(1, len(crossing))}];\n    {calls}\n}}\n"
+        f"static void {name}({_signature(program)})\n{{\n    double s[{max(1, len(crossing))}];\n    {calls}\n}}\n"
     )
     return "\n".join(parts)
 

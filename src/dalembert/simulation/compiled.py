@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from dalembert.errors import KernelError
 from dalembert.kernels import Program
 from dalembert.kernels.c_executor import CompilerMissing, _machine, find_compiler, load_library
+from dalembert.kernels.scalar import c_function
 from dalembert.model import Model
 from dalembert.simulation.controllers.contract import CHANNELS
-from dalembert.kernels.scalar import c_function
 from dalembert.simulation.setup import Fault, Setup
 
 __all__ = ["CompiledLoop", "compiled_loop"]
