@@ -17,7 +17,7 @@ from dalembert.robot import Robot, with_payload
 from dalembert.signals import SignalSettings, decimate, decimation_filter, prepare
 from dalembert.simulation import Controller, Law, Options, Reference, Sensing, Simulation, Simulator, make_reference
 
-__all__ = ["Laboratory", "Predicted", "base_values", "predicted_torques", "values_of"]
+__all__ = ["Combined", "Laboratory", "Predicted", "base_values", "combined", "predicted_torques", "values_of"]
 
 Array = NDArray[np.float64]
 Path = Callable[[ArrayLike], tuple[Array, Array, Array]]
@@ -106,6 +106,37 @@ def base_values(fit: Identification, truth: Mapping[str, float]) -> dict[str, fl
     tied = ties.matrix.T @ pi / ties.matrix.sum(axis=0)
     full = np.concatenate([tied, np.zeros(len(prepared.base.names) - len(tied))])
     return dict(zip(prepared.base.base_names, prepared.base.project(full).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A linear combination of base parameters: value, robust sigma, 95 % interval."""
+
+    value: float
+    sigma: float
+    low: float
+    high: float
+
+    @property
+    def percent(self) -> float:
+        """Relative sigma."""
+        return 100.0 * self.sigma / abs(self.value)
+
+
+def combined(fit: Identification, terms: Mapping[str, float]) -> Combined | None:
+    """A combination ``{name: coefficient}`` of a fit's parameters; None where one of them was left out."""
+    parameters = [fit[name] for name in terms]
+    if fit.robust is None or not all(p.essential for p in parameters):
+        return None
+    columns = fit.provenance["columns"]
+    where = [fit.estimate.names.index(columns.get(name, name)) for name in terms]
+    a = np.array(list(terms.values()))
+    value = float(a @ [p.value for p in parameters])
+    sigma = float(np.sqrt(a @ fit.robust.covariance[np.ix_(where, where)] @ a))
+    p = parameters[0]
+    assert p.high is not None and p.sigma_robust
+    half = sigma * (p.high - p.value) / p.sigma_robust
+    return Combined(value, sigma, value - half, value + half)
 
 
 @dataclass(frozen=True)
