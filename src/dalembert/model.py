@@ -120,6 +120,14 @@ class Model:
                 self._kernels[name] = build(program, backend=self.backend, threads=self.threads)
             return self._kernels[name]
 
+    def adjoint(self, kernel: Kernel, output: str, by: Sequence[str]) -> Kernel:
+        """Gradient by some inputs of one output times a seed, of a kernel of this model; built when first asked for."""
+        with self._lock:
+            key = f"{kernel.program.name} adjoint {output} {' '.join(by)}"
+            if key not in self._kernels:
+                self._kernels[key] = build(kernel.program.adjoint(output, list(by)), backend=self.backend)
+            return self._kernels[key]
+
     def loops_kernel(self) -> Kernel:
         """Y -> all closure rows ``c`` and the independent rows' Jacobian ``C``."""
         d = self.dynamics

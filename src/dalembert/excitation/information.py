@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import UsageError
 from dalembert.excitation.states import Motion
 from dalembert.identification.base import BaseSet
-from dalembert.kernels import Kernel, build
+from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.symbolic import SX
 
@@ -96,8 +96,7 @@ class Information:
     def prepare(self) -> None:
         """Compile the gradient."""
         if self._back is None:
-            program = self.kernel.program.adjoint("W", ["y", "yd", "ydd"])
-            self._back = build(program, backend=self.model.backend)
+            self._back = self.model.adjoint(self.kernel, "W", ["y", "yd", "ydd"])
 
     # --- values --------------------------------------------------------------------------------------------------
 

@@ -186,14 +186,16 @@ def _repaired(
 
 
 def best_of_random(
-    setup: Setup, objective: Objective, centre: Array, candidates: int, seed: int, watch: Watch | None = None
+    setup: Setup, objective: Objective, centre: Array, candidates: int, effort: Effort, watch: Watch | None = None
 ) -> Found:
     """The best of N random motions, as [Guegan03, section 5.1] chose them."""
     begun = time.monotonic()
     best = _Best(begun, watch)
     rest = setup.still(centre)
     for k in range(candidates):
-        z = random_start(setup, centre, np.random.default_rng([seed, k]))
+        if time.monotonic() > begun + effort.budget and best.z is not None:
+            break
+        z = random_start(setup, centre, np.random.default_rng([effort.seed, k]))
         value, _ = setup.problem(objective).objective(z)
         if value < best.value:
             kept = scaled_to_fit(rest, z - rest, setup.fine, 0.0)

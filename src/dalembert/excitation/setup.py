@@ -32,35 +32,21 @@ _REACH = 1.0  # [rad or m] scale of an unbounded coordinate
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What the information of a motion is put together with: ``M = gain * D (sum over the grid) D + given``.
+    """What the information of a motion is put together with: ``M = gain * (sum over the grid) + given``.
 
-    ``gain`` is the number of samples recorded per grid point, ``mask`` (b,) the columns present in this run (zero for a
-    payload not carried), ``given`` (b, b) the information already there; ``echo``: the same motion is recorded a second
-    time without the masked columns. ``speed`` rewards fast motors [Gnad24, eq. 9].
+    ``gain`` is the number of samples recorded per grid point, ``given`` (b, b) the information already there. ``speed``
+    rewards fast motors [Gnad24, eq. 9].
     """
 
     criterion: Criterion
     context: Context
     gain: float
     given: Array
-    mask: Array
-    echo: Array | None = None
     speed: float = 0.0
 
     def total(self, grid: Array) -> Array:
         """M of everything recorded, from the sum over the grid."""
-        d = self.mask
-        out = self.gain * grid * np.outer(d, d) + self.given
-        if self.echo is not None:
-            out = out + self.gain * grid * np.outer(self.echo, self.echo)
-        return np.asarray(out)
-
-    def slope(self, by_total: Array) -> Array:
-        """Gradient by the sum over the grid from that by the total."""
-        out = self.gain * by_total * np.outer(self.mask, self.mask)
-        if self.echo is not None:
-            out = out + self.gain * by_total * np.outer(self.echo, self.echo)
-        return np.asarray(out)
+        return np.asarray(self.gain * grid + self.given)
 
 
 class Setup:
@@ -152,7 +138,7 @@ class _Search:
         value, by_total = o.criterion.value(o.total(matrix), o.context)
         if not np.isfinite(value):
             return np.inf, np.zeros_like(z)
-        gy, gyd, gydd = s.information.pull_back(motion, entries, o.slope(by_total))
+        gy, gyd, gydd = s.information.pull_back(motion, entries, o.gain * by_total)
         if o.speed:
             bonus, by_yd = _speed(s, motion.yd)
             value, gyd = value - o.speed * bonus, gyd - o.speed * by_yd

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import ClosureError
-from dalembert.kernels import build
 from dalembert.model import Model
 from dalembert.motion import Closer
 from dalembert.motion.closing import CLOSED
@@ -57,7 +56,7 @@ class States:
             self._newton = model.newton_kernel("independent")
             rates = model.kernel("rates stacked independent", lambda: _stacked_rates(model))
             self._rates = rates
-            self._back = build(rates.program.adjoint("s", ["y", "xd", "xdd"]), backend=model.backend)
+            self._back = model.adjoint(rates, "s", ["y", "xd", "xdd"])
 
     def motion(self, x: Array, xd: Array, xdd: Array) -> Motion:
         """Full state of every sample; ClosureError where the loops cannot follow."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.excitation.constraints.source import Array, Slopes
 from dalembert.excitation.states import Motion
-from dalembert.kernels import Kernel, build
+from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.symbolic import SX
 
@@ -77,7 +77,7 @@ class SingularityBounds:
     def slopes(self, motion: Motion) -> Slopes:
         """See :class:`~dalembert.excitation.constraints.source.Source`."""
         if self._back is None:
-            self._back = build(self._kernel.program.adjoint("A", ["y"]), backend=self.model.backend)
+            self._back = self.model.adjoint(self._kernel, "A", ["y"])
         u, s, vt = self._decomposed(motion.y)
         weights = self._soft(s)[1]
         direction = np.einsum("nik,nk,nkj->nij", u, weights, vt)

@@ -83,13 +83,29 @@ class Slacks:
 
     def quantities(self, z: Array) -> list[Array]:
         """The bounded quantities of every group, each (n, k); ClosureError where a state does not exist."""
-        x = self.grid.derivatives(z)
+        return self.along(self.grid.derivatives(z))
+
+    def along(self, x: tuple[Array, ...]) -> list[Array]:
+        """The same for any motion, given by x and its derivatives up to the third, each (n, r)."""
         out = [group.values(x) for group in self.linear]
         motion = self.states.motion(x[0], x[1], x[2]) if self.sources else None
         if motion is not None:
             out += [source.values(motion) for source in self.sources]
         self._last = (x, motion)
         return out
+
+    def least(self, x: tuple[Array, ...]) -> float:
+        """Smallest slack along any motion; minus infinity where a state does not exist."""
+        try:
+            values = self.along(x)
+        except ClosureError:
+            return -np.inf
+        return min((float(room.min()) for k, value in enumerate(values) for room in self._room(k, value)), default=1.0)
+
+    def _room(self, k: int, value: Array) -> tuple[Array, Array]:
+        """Room to the upper and to the lower bounds (n, k) in ranges; infinite where there is no bound."""
+        lower, upper = self._bounds(k)
+        return (upper - value) / self.sizes[k], (value - lower) / self.sizes[k]
 
     def __call__(self, z: Array) -> Array:
         """Slacks (m,); nan where a state does not exist."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.excitation.constraints.source import Array, Slopes
 from dalembert.excitation.states import Motion, States
-from dalembert.kernels import Kernel, build
+from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.symbolic import SX
 
@@ -58,8 +58,7 @@ class SymbolicBounds:
         All quantities of all samples in one call of the adjoint, each with a seed of its own.
         """
         if self._back is None:
-            program = self._values.program.adjoint("h", ["y", "yd", "ydd"])
-            self._back = build(program, backend=self.model.backend)
+            self._back = self.model.adjoint(self._values, "h", ["y", "yd", "ydd"])
         n, k = len(motion.y), len(self.names)
         kept = self._values.nonzeros["h"][0]
         seed = np.zeros((k, len(kept)))
