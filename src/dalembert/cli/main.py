@@ -18,6 +18,7 @@ COMMANDS = {
     "robots": "list the catalog",
     "show": "bodies, joints, loops, motors and efforts of a robot, and a picture",
     "base": "count the base parameters and print how the standard ones regroup",
+    "excite": "a motion that makes the parameters visible",
     "simulate": "an experiment without a robot, written as a log",
     "identify": "parameters from logs",
     "validate": "how a fit predicts logs it has never seen",

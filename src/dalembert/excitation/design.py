@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError, choices
 from dalembert.excitation.criteria import CRITERIA, Context, Criterion, condition_number, criterion_of
-from dalembert.excitation.entry import find_ride
+from dalembert.excitation.entry import Ride, find_ride, quiet_moments
 from dalembert.excitation.expected import expectation
 from dalembert.excitation.family import Family
 from dalembert.excitation.fourier import Fourier
@@ -303,14 +303,8 @@ def _unlimited(model: Model, limits: Limits) -> tuple[str, ...]:
 def _finished(found: Found, task: _Task, repeat: int, criterion: Criterion, method: Method, seed: int) -> Design:
     """Everything worth knowing about the motion found."""
     model, s = task.model, task.setup
-    coefficients = s.grid.coefficients(found.z)
-    home = np.asarray(model.position_map("independent") @ model.home)
-    period = s.family.duration
-
-    def motion(t: Array) -> tuple[Array, ...]:
-        return tuple(s.family.basis(t, order) @ coefficients.T for order in range(4))
-
-    ride, notes = find_ride(model.independent, motion, period, repeat, home, s.fine)
+    z, ride, notes = _begun(task, found.z, repeat)
+    coefficients = s.grid.coefficients(z)
     own = _recorded(task, coefficients, repeat)
     total = own + task.known
     context = task.context()
@@ -323,9 +317,40 @@ def _finished(found: Found, task: _Task, repeat: int, criterion: Criterion, meth
         model=model, family=s.family, coefficients=coefficients, ride=ride, base=task.base, limits=s.limits,
         noise=task.noise, criterion=criterion.name, meaning=criterion.meaning,
         value=criterion.value(total, context)[0], criteria=_criteria(total, context), parameters=expected,
-        margins=tuple(s.fine.tightest(found.z)), information=own, search=record, payload=task.payload,
+        margins=tuple(s.fine.tightest(z)), information=own, search=record, payload=task.payload,
         notes=(*model.notes, *task.notes, *notes),
     )  # fmt: skip
+
+
+def _begun(task: _Task, z: Array, repeat: int) -> tuple[Array, Ride, tuple[str, ...]]:
+    """The motion with a way in and out; a Fourier series begins at the quiet moment of its period that has one.
+
+    Moments are points of the fine grid, so that the limits are checked at the same states.
+    """
+    model, s = task.model, task.setup
+    home = np.asarray(model.position_map("independent") @ model.home)
+
+    def ride_of(z: Array) -> tuple[Ride, tuple[str, ...]]:
+        c = s.grid.coefficients(z)
+
+        def motion(t: Array) -> tuple[Array, ...]:
+            return tuple(s.family.basis(t, order) @ c.T for order in range(4))
+
+        return find_ride(model.independent, motion, s.family.duration, repeat, home, s.fine)
+
+    if not isinstance(s.family, Fourier):
+        return z, *ride_of(z)
+    speed = np.linalg.norm(s.fine.grid.derivatives(z)[1] / s.reach, axis=1)
+    found = None
+    for k in quiet_moments(speed):
+        shifted = s.family.advanced(s.grid.coefficients(z), float(s.fine.grid.times[k])) / s.reach[:, None]
+        ride, notes = ride_of(shifted.ravel())
+        if found is None or len(notes) < len(found[2]):
+            found = (shifted.ravel(), ride, notes)
+        if not notes:
+            break
+    assert found is not None
+    return found
 
 
 def _recorded(task: _Task, coefficients: Array, repeat: int) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.excitation.constraints.slack import Slacks
 from dalembert.excitation.quintic import Quintic, quintic
 
-__all__ = ["Ride", "find_ride"]
+__all__ = ["Ride", "find_ride", "quiet_moments"]
 
 Array = NDArray[np.float64]
 Derivatives = tuple[Array, ...]
@@ -21,6 +21,7 @@ _CHECKS = 400  # of the limits along an entry
 _GROWTH = 1.15  # between durations tried
 _LONGEST = 60.0  # [s]
 _SHORTEST = 0.02  # [s]
+_MOMENTS = 6  # of a periodic motion tried as its beginning
 _ROUNDING = 1e-12
 
 
@@ -84,6 +85,13 @@ def find_ride(
             )
         pieces.append(piece)
     return Ride(coordinates, motion, period, repeat, pieces[0], pieces[1]), tuple(notes)
+
+
+def quiet_moments(speed: Array) -> Array:
+    """Samples of a period where the motion is slowest nearby, slowest first: good moments to begin."""
+    slow = (speed <= np.roll(speed, 1)) & (speed <= np.roll(speed, -1))
+    at = np.flatnonzero(slow)
+    return np.asarray(at[np.argsort(speed[at])][:_MOMENTS])
 
 
 def _bridge(start: list[Array], end: list[Array], limits: Slacks) -> Quintic | None:

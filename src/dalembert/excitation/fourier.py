@@ -75,6 +75,13 @@ class Fourier:
         h = self.harmonics
         return FourierPath(self, coefficients[:, 0], coefficients[:, 1 : 1 + h], coefficients[:, 1 + h :])
 
+    def advanced(self, coefficients: Array, by: float) -> Array:
+        """Unknowns (k, 1 + 2h) of the same motions begun ``by`` [s] later."""
+        h, phase = self.harmonics, self.frequencies() * by
+        sine, cosine = coefficients[:, 1 : 1 + h], coefficients[:, 1 + h :]
+        c, s = np.cos(phase), np.sin(phase)
+        return np.hstack([coefficients[:, :1], sine * c - cosine * s, sine * s + cosine * c])
+
     def describe(self) -> dict[str, object]:
         """Name and settings."""
         return {"family": "fourier", "harmonics": self.harmonics, "duration": self.duration}

@@ -19,6 +19,9 @@ __all__ = ["Noise", "read_noise"]
 
 Array = NDArray[np.float64]
 
+# what else a noise file of a simulation may say
+_UNUSED = ("seed", "encoder_counts", "encoder_step", "position_noise", "delay", "torque_offset", "ripple")
+
 
 @dataclass(frozen=True, slots=True)
 class Noise:
@@ -59,22 +62,28 @@ class Noise:
 
 
 def read_noise(path: str | Path, model: Model) -> Noise:
-    """Noise from ``{rate: 1 kHz, torque: {j1: 0.5, ...}}`` (or one number for all), or from a ``fit.json``, whose
-    residuals at its decimated rate it then is.
+    """Noise from ``{rate: 1 kHz, torque_noise: {j1: 0.5, ...}}`` (one number for all, a list, or by name), or from a
+    ``fit.json``, whose residuals at its decimated rate it then is. A noise file of ``simulate`` will do; what it says
+    of positions a design does not consider, and says so.
     """
     path = Path(path)
     if path.suffix == ".json":
         return _of_fit(path, model)
-    keys = parse_file(path).mapping(("rate", "torque"), ("torque",), "torque noise")
+    keys = parse_file(path).mapping(("rate", "torque_noise", *_UNUSED), ("torque_noise",), "torque noise")
     rate = keys["rate"].positive("a rate [Hz]") if "rate" in keys else 1000.0
-    torque = keys["torque"]
-    given = _per_motor(torque) if torque.is_mapping else torque.positive("torque noise [N m or N]")
-    noise = Noise.of(model, given, rate)
-    return Noise(noise.sigma, rate, str(path))
+    unused = [name for name in _UNUSED if name in keys and name != "seed"]
+    said = f"{path}" + (f" (of which {', '.join(unused)} is not considered)" if unused else "")
+    noise = Noise.of(model, _per_motor(keys["torque_noise"], model.robot.motor_names), rate)
+    return Noise(noise.sigma, rate, said)
 
 
-def _per_motor(torque: Located) -> dict[str, float]:
-    return {name: value.positive("torque noise [N m or N]") for name, value in torque.entries().items()}
+def _per_motor(item: Located, names: Sequence[str]) -> Mapping[str, float]:
+    if item.is_mapping:
+        given = item.mapping(names, names, "a noise for each motor")
+    else:
+        listed = [item] * len(names) if item.is_text else item.exactly(len(names), f"one each for {', '.join(names)}")
+        given = dict(zip(names, listed, strict=True))
+    return {name: value.positive("torque noise [N m or N]") for name, value in given.items()}
 
 
 def _of_fit(path: Path, model: Model) -> Noise:

@@ -1,0 +1,129 @@
+"""A design on disk: ``design.json``, the sampled trajectory in three forms, a report in words."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.excitation.result import Design
+from dalembert.excitation.sampled import ros_trajectory, table, write_table
+from dalembert.robot.interchange import write_atomically
+
+__all__ = ["design_data", "report_text", "write_design"]
+
+_TIGHTEST = 12  # margins printed
+
+
+def design_data(design: Design) -> dict[str, Any]:
+    """Everything but the samples, JSON values only."""
+    d = design
+    begin, end = d.ride.record
+    data: dict[str, Any] = _plain(
+        {
+            "robot": d.model.robot.name,
+            "family": d.family.describe(),
+            "coordinates": list(d.coordinates),
+            "coefficients": d.coefficients.tolist(),
+            "periods": d.ride.repeat,
+            "duration": d.duration,
+            "record": [begin, end],
+            "payload": d.payload,
+            "criterion": {"name": d.criterion, "meaning": d.meaning, "value": d.value},
+            "criteria": dict(d.criteria),
+            "noise": {
+                "rate": d.noise.rate,
+                "sigma": dict(zip(d.model.robot.motor_names, d.noise.sigma, strict=True)),
+                "source": d.noise.source,
+            },
+            "parameters": [
+                {
+                    "name": p.name, "regrouping": p.regrouping, "unit": p.unit, "prior": p.value, "sigma": p.sigma,
+                    "relative_sigma": p.relative, "inflation": p.inflation, "shown": p.shown, "why": p.why,
+                }
+                for p in d.parameters
+            ],
+            "hidden": [p.name for p in d.hidden],
+            "without_effect": list(d.without_effect),
+            "margins": [
+                {"limit": m.name, "value": m.value, "bound": m.bound, "time": m.time, "margin": m.slack}
+                for m in d.margins
+            ],
+            "search": {
+                "method": d.search.method, "starts": d.search.starts, "iterations": d.search.iterations,
+                "seconds": d.search.seconds, "history": [list(pair) for pair in d.search.history],
+                "reason": d.search.reason, "seed": d.search.seed,
+            },
+            "notes": list(d.notes),
+        }
+    )  # fmt: skip
+    return data
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that are not finite as None."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def report_text(design: Design) -> str:
+    """The design in words (Markdown)."""
+    d = design
+    begin, end = d.ride.record
+    shown = len(d.parameters) - len(d.hidden)
+    lines = [
+        f"# Excitation of {d.model.robot.name}" + (f" with payload {d.payload}" if d.payload else ""),
+        "",
+        f"A run of {d.duration:.4g} s from rest to rest at home; the record is from {begin:.4g} to {end:.4g} s. "
+        f"Criterion: {d.criterion}, {d.meaning}; value {d.value:.6g}. Found by {d.search.method} in "
+        f"{d.search.seconds:.3g} s ({d.search.starts} starts, {d.search.iterations} iterations).",
+        f"Torque noise: {d.noise.source}, sampled at {d.noise.rate:g} Hz: "
+        + ", ".join(f"{n} {s:.3g}" for n, s in zip(d.model.robot.motor_names, d.noise.sigma, strict=True))
+        + ".",
+        "",
+        f"## What it will tell: {shown} of {len(d.parameters)} base parameters differ from zero by 2 sigma",
+        "",
+        "| base parameter | unit | prior | expected sigma | relative | inflation |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for p in d.parameters:
+        prior = "" if p.value is None else f"{p.value:.4g}"
+        share = "" if p.relative is None else f"{100.0 * p.relative:.3g} %"
+        lines.append(f"| {p.name} | {p.unit} | {prior} | {p.sigma:.3g} | {share} | {p.inflation:.3g} |")
+    lines += ["", "## What it cannot show, and why", ""]
+    lines += [f"- {p.name}: {p.why}" for p in d.hidden] or ["- every base parameter shows"]
+    if d.without_effect:
+        lines.append(f"- no motion shows {', '.join(d.without_effect)}: they have no effect on the torques")
+    lines += [
+        "", "## Limits, nearest first", "",
+        "| limit | value | bound | at [s] | room, share of the range |", "|---|---:|---:|---:|---:|",
+    ]  # fmt: skip
+    lines += [f"| {m.name} | {m.value:.4g} | {m.bound:.4g} | {begin + m.time:.3f} | {100.0 * m.slack:.3g} % |"
+              for m in d.margins[:_TIGHTEST]]  # fmt: skip
+    lines += ["", "## Notes", "", *[f"- {note}" for note in d.notes], ""]
+    return "\n".join(lines)
+
+
+def write_design(design: Design, folder: str | Path, rate: float | None = None) -> list[Path]:
+    """Write design.json, trajectory.csv, .parquet and .ros.json, report.md into a folder, made if there is none."""
+    folder = Path(folder)
+    columns, _ = table(design.model, design.coordinates, design.ride, design.duration, rate or design.noise.rate)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "design.json": json.dumps(design_data(design), ensure_ascii=False, indent=1) + "\n",
+        "report.md": report_text(design),
+        "trajectory.ros.json": json.dumps(ros_trajectory(design.model, columns), ensure_ascii=False) + "\n",
+    }
+    for name, text in texts.items():
+        write_atomically(folder / name, text)
+    tables = [write_table(columns, folder / f"trajectory{suffix}") for suffix in (".csv", ".parquet")]
+    return [*(folder / name for name in texts), *tables]

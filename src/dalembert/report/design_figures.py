@@ -1,0 +1,165 @@
+"""Pictures of a design: paths of the coordinates, room to the limits, the platform's path in the workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dalembert.excitation.result import Design
+from dalembert.excitation.sampled import table
+from dalembert.model import Model
+from dalembert.report.figure import ACTUATED, JOINT, LINK, LOOP, PLATFORM, sketch
+
+__all__ = ["draw_design"]
+
+Array = NDArray[np.float64]
+
+_POINTS = 1500
+_COLOURS = (LINK, ACTUATED, LOOP, PLATFORM, "#E69F00", "#56B4E9", "#000000", JOINT)
+_KINDS = (("", ""), ("xd_", "/s"), ("xdd_", "/s²"))
+
+
+def draw_design(design: Design, folder: Path) -> list[Path]:
+    """Write ``paths.png``, ``margins.png`` and ``workspace.png`` into an existing folder."""
+    columns, motion = table(
+        design.model, design.coordinates, design.ride, design.duration, _POINTS / design.duration
+    )  # fmt: skip
+    sheets = {
+        "paths.png": _paths(design, columns),
+        "margins.png": _margins(design),
+        "workspace.png": _workspace(design, columns["t"], motion.y),
+    }
+    out = []
+    for name, sheet in sheets.items():
+        part = folder / f".{name}.part.png"
+        try:
+            sheet.savefig(part, bbox_inches="tight", pad_inches=0.15)
+            part.replace(folder / name)
+        finally:
+            part.unlink(missing_ok=True)
+        out.append(folder / name)
+    return out
+
+
+def _sheet(width: float, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sheet = Figure(figsize=(width, height), dpi=130)
+    FigureCanvasAgg(sheet)
+    return sheet
+
+
+def _units(model: Model) -> dict[str, str]:
+    return {s.coordinate: "rad" if s.is_angle else "m" for b in model.robot.bodies for s in b.joint.steps}
+
+
+def _paths(design: Design, columns: dict[str, Array]) -> Any:
+    """One row of panels for angles and one for lengths: position, velocity, acceleration."""
+    units = _units(design.model)
+    groups = [(u, [n for n in design.coordinates if units[n] == u]) for u in ("rad", "m")]
+    groups = [(u, names) for u, names in groups if names]
+    sheet = _sheet(13.0, 3.4 * len(groups) + 0.6)
+    axes = sheet.subplots(len(groups), 3, squeeze=False, sharex=True)
+    begin, end = design.ride.record
+    for row, (unit, names) in zip(axes, groups, strict=True):
+        for panel, (kind, per), what in zip(row, _KINDS, ("position", "velocity", "acceleration"), strict=True):
+            for name in names:
+                colour = _COLOURS[design.coordinates.index(name) % len(_COLOURS)]
+                panel.plot(columns["t"], columns[f"{kind}{name}"], lw=1.2, color=colour, label=name)
+            for edges in ((0.0, begin), (end, design.duration)):
+                if edges[1] > edges[0]:
+                    panel.axvspan(*edges, color="#dddddd", lw=0)
+            panel.set_ylabel(f"{what} [{unit}{per}]")
+            panel.grid(alpha=0.25)
+            panel.margins(x=0)
+        row[-1].legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    for panel in axes[-1]:
+        panel.set_xlabel("time [s]")
+    grey = "; grey: from and to rest at home" if design.ride.entry or design.ride.exit else ""
+    sheet.suptitle(f"{design.model.robot.name}: {design.family.describe()['family']}, record {end - begin:g} s{grey}")
+    sheet.tight_layout()
+    return sheet
+
+
+def _margins(design: Design) -> Any:
+    """How much of the room to each limit is used where the motion comes nearest to it."""
+    margins = design.margins
+    kinds: dict[str, Any] = {}
+    for m in margins:  # both sides of a limit: the nearer one
+        if m.name not in kinds or m.slack < kinds[m.name].slack:
+            kinds[m.name] = m
+    shown = list(kinds.values())[:40]
+    sheet = _sheet(9.0, 0.24 * len(shown) + 1.3)
+    axes = sheet.add_subplot()
+    used = np.array([100.0 * (1.0 - min(m.slack, 1.0)) for m in shown])
+    place = np.arange(len(shown))
+    axes.barh(place, used, color=[ACTUATED if share > 99.0 else LINK for share in used], height=0.7)
+    axes.set_yticks(place, [m.name for m in shown], fontsize=7)
+    axes.invert_yaxis()
+    for y, share, m in zip(place, used, shown, strict=True):
+        axes.text(share + 1.0, y, f"{m.value:.4g} of {m.bound:.4g}", va="center", fontsize=6.5, color="#444444")
+    axes.axvline(100.0, color=JOINT, lw=0.8)
+    axes.set_xlim(0.0, 128.0)
+    axes.set_xlabel("share of the limit that is used, %, where the motion comes nearest to it (orange: all of it)")
+    axes.set_title(f"{design.model.robot.name}: limits, nearest first, on a grid ten times finer than the search's")
+    return sheet
+
+
+def _workspace(design: Design, t: Array, y: Array) -> Any:
+    """Path of the platform (of the last body where none is declared) with the robot at home."""
+    model = design.model
+    body = model.robot.platform or model.robot.body_names[-1]
+    poses = np.asarray(model.poses_kernel()(y)["poses"])[:, model.robot.body_names.index(body), 9:]
+    figure = sketch(model)
+    everything = np.vstack([figure.points, poses])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    size = float((high - low).max()) or 1.0
+    if not (np.ptp(poses, axis=0) > 1e-9).any():
+        return _orientation(design, t, y)
+    flat = int(np.argmin(high - low)) if (high - low).min() < 0.02 * size else None
+    sheet = _sheet(7.5, 6.5)
+    begin, end = design.ride.record
+    inside = (t >= begin) & (t <= end)
+    if flat is not None:
+        a, b = [k for k in range(3) if k != flat]
+        axes = sheet.add_subplot()
+        for name, line in (*figure.links, *figure.loops):
+            axes.plot(line[:, a], line[:, b], color="#bbbbbb", lw=2.5 if name else 1)
+        axes.plot(poses[:, a], poses[:, b], color=JOINT, lw=0.8, ls="--", label="from and to rest")
+        axes.plot(poses[inside, a], poses[inside, b], color=PLATFORM, lw=1.3, label=f"path of {body}")
+        axes.set_aspect("equal")
+        axes.set_xlabel(f"{'xyz'[a]} [m]")
+        axes.set_ylabel(f"{'xyz'[b]} [m]")
+        axes.grid(alpha=0.25)
+    else:
+        axes = sheet.add_subplot(projection="3d", proj_type="ortho")
+        for _, line in (*figure.links, *figure.loops):
+            axes.plot(*line.T, color="#bbbbbb", lw=2.5)
+        axes.plot(*poses.T, color=JOINT, lw=0.8, ls="--", label="from and to rest")
+        axes.plot(*poses[inside].T, color=PLATFORM, lw=1.3, label=f"path of {body}")
+        axes.set_box_aspect(np.maximum(high - low, 0.05 * size))
+        axes.view_init(22, -55)
+        axes.set_xlabel("x [m]")
+        axes.set_ylabel("y [m]")
+        axes.set_zlabel("z [m]")
+        axes.tick_params(labelsize=7)
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    axes.set_title(f"{model.robot.name}: path of {body}, robot at home in grey")
+    return sheet
+
+
+def _orientation(design: Design, t: Array, y: Array) -> Any:
+    """Where the platform's origin never moves: its coordinates over time instead."""
+    sheet = _sheet(7.5, 4.0)
+    axes = sheet.add_subplot()
+    for k, name in enumerate(design.model.coordinates):
+        if np.ptp(y[:, k]) > 0.0:
+            axes.plot(t, y[:, k], label=name, lw=1.2)
+    axes.legend(fontsize=8, frameon=False)
+    axes.set_xlabel("time [s]")
+    axes.set_title(f"{design.model.robot.name}: the platform's origin stands still; all coordinates")
+    return sheet
