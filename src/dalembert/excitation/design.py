@@ -309,7 +309,7 @@ def _finished(found: Found, task: _Task, repeat: int, criterion: Criterion, meth
     total = own + task.known
     context = task.context()
     prior = context.priors[0] if len(context.priors) else None
-    expected, _ = expectation(total, task.base, prior, column_units(model, model.parameters, None))
+    expected = expectation(total, task.base, prior, context.scale, column_units(model, model.parameters, None))
     record = SearchRecord(
         method, found.starts, found.iterations, found.seconds, found.history, found.reason, seed
     )  # fmt: skip

@@ -23,6 +23,7 @@ _LONGEST = 60.0  # [s]
 _SHORTEST = 0.02  # [s]
 _MOMENTS = 6  # of a periodic motion tried as its beginning
 _ROUNDING = 1e-12
+_SAME = 1.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +70,18 @@ class Ride:
 def find_ride(
     coordinates: tuple[str, ...], motion: Derived, period: float, repeat: int, home: Array, limits: Slacks
 ) -> tuple[Ride, tuple[str, ...]]:
-    """The run around a motion, with the shortest entry and exit that keep the limits; notes where there is none."""
+    """The run around a motion, with the shortest entry and exit that keep the limits and are no wilder than the motion
+    itself where that is possible; notes where there is none.
+    """
     first = [part[0] for part in motion(np.zeros(1))]
     last = [part[0] for part in motion(np.array([repeat * period]))]
     rest = [home, np.zeros_like(home), np.zeros_like(home)]
+    calm = [np.abs(part).max(axis=0) for part in motion(np.linspace(0.0, period, _CHECKS))[1:3]]
     notes = []
     pieces: list[Quintic | None] = []
     for what, start, end in (("entry from", rest, first[:3]), ("exit to", last[:3], rest)):
         still = all(np.abs(a - b).max() < 1e-9 for a, b in zip(start, end, strict=True))
-        piece = None if still else _bridge(start, end, limits)
+        piece = None if still else _bridge(start, end, calm, limits)
         if piece is None and not still:
             notes.append(
                 f"no {what} rest at home found within the limits: the trajectory begins or ends in motion; plan a way "
@@ -94,14 +98,20 @@ def quiet_moments(speed: Array) -> Array:
     return np.asarray(at[np.argsort(speed[at])][:_MOMENTS])
 
 
-def _bridge(start: list[Array], end: list[Array], limits: Slacks) -> Quintic | None:
-    """The quickest quintic between two states that keeps the limits, to 15 %."""
-    duration = _SHORTEST
+def _bridge(start: list[Array], end: list[Array], calm: list[Array], limits: Slacks) -> Quintic | None:
+    """The quickest quintic between two states that keeps the limits and rates ``calm`` (r,), to 15 %; without heed of
+    the latter where no quintic keeps both.
+    """
+    duration, quickest = _SHORTEST, None
     while duration < _LONGEST:
         piece = Quintic(duration, quintic(duration, start, end))
         t = np.linspace(0.0, duration, _CHECKS)
         x = tuple(piece.derivative(t, order) for order in range(4))
-        if limits.least(x) > -_ROUNDING:  # the motion may touch a limit where the two meet
-            return piece
+        gentle = all((np.abs(part) <= most * _SAME).all() for part, most in zip(x[1:3], calm, strict=True))
+        # the motion may touch a limit where the two meet
+        if (gentle or quickest is None) and limits.least(x) > -_ROUNDING:
+            if gentle:
+                return piece
+            quickest = piece
         duration *= _GROWTH
-    return None
+    return quickest

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 _NULL = 1e-12  # eigenvalue of M scaled to a unit diagonal, of a direction no sample shows
 _LOADED = 1e-4  # squared share of a null direction that belongs to a parameter
 _SHOWN = 2.0  # sigmas a value must be away from zero: 95 %
+_NEGLIGIBLE = 0.01  # of the noise of one sample: torque of a prior value that counts as none
 _ENTANGLED = 100.0  # inflation of the variance by the other parameters: 99 % of the torque is theirs
 _PARTNERS = 3
 
@@ -24,8 +25,10 @@ _PARTNERS = 3
 class Expected:
     """One base parameter: ``sigma`` expected [unit] for the stated noise, infinite where the motion cannot show it.
 
-    ``value`` is the prior value (None: none known), ``relative`` sigma over it. ``inflation`` says how often larger the
-    variance is than if all other parameters were known. ``shown``: 2 sigma is less than the value; ``why`` not.
+    ``value`` is the prior value (None: none known, or so small that it makes no torque worth speaking of), ``relative``
+    sigma over it. ``inflation`` says how often larger the variance is than if all other parameters were known.
+    ``shown``: 2 sigma is less than the value, or where there is none, sigma makes less torque than the noise of one
+    sample; ``why`` not.
     """
 
     name: str
@@ -44,11 +47,11 @@ class Expected:
 
 
 def expectation(
-    m: Array, base: BaseSet, prior: Array | None, units: dict[str, str]
-) -> tuple[tuple[Expected, ...], Array]:
-    """The base parameters under information ``m`` (b, b), and the covariance (b, b; infinite where nothing is known).
+    m: Array, base: BaseSet, prior: Array | None, scale: Array, units: dict[str, str]
+) -> tuple[Expected, ...]:
+    """The base parameters under information ``m`` (b, b).
 
-    ``prior`` (b,): believed base values.
+    ``prior`` (b,): believed base values; ``scale`` (b,): values that make as much torque as the noise of one sample.
     """
     names = base.base_names
     diagonal = np.diag(m)
@@ -59,17 +62,16 @@ def expectation(
     lost = ((vectors[:, null] ** 2).sum(axis=1) > _LOADED) | ~seen
     inverse = (vectors[:, ~null] / values[~null]) @ vectors[:, ~null].T
     inflation = np.where(lost, np.inf, np.diag(inverse))
-    covariance = inverse * np.outer(s, s)
-    covariance[lost] = covariance[:, lost] = np.inf
     sigma = np.where(lost, np.inf, np.sqrt(np.where(lost, 1.0, np.diag(inverse))) * s)
     out = []
     for i, name in enumerate(names):
-        value = None if prior is None else float(prior[i])
-        shown = bool(not lost[i] and (inflation[i] < _ENTANGLED if value is None else abs(value) >= _SHOWN * sigma[i]))
+        value = None if prior is None or abs(prior[i]) < _NEGLIGIBLE * scale[i] else float(prior[i])
+        enough = scale[i] if value is None else abs(value) / _SHOWN
+        shown = bool(not lost[i] and sigma[i] <= enough)
         why = "" if shown else _why(i, names, m, lost, inflation, value, s)
         unit = units.get(base.names[base.independent[i]], "")
         out.append(Expected(name, base.relation(i), unit, value, float(sigma[i]), float(inflation[i]), shown, why))
-    return tuple(out), covariance
+    return tuple(out)
 
 
 def _why(
@@ -85,7 +87,9 @@ def _why(
             f"{100.0 * (1.0 - 1.0 / inflation[i]):.3g} % of its torque looks like that of {_partners(i, names, m, s)}; "
             f"a longer or wider motion tells them apart"
         )
-    strength = abs(value or 0.0) * np.sqrt(m[i, i] / max(inflation[i], 1.0))
+    if value is None:
+        return "the torque its uncertainty makes is more than the noise of one sample; record longer"
+    strength = abs(value) * np.sqrt(m[i, i] / max(inflation[i], 1.0))
     return (
         f"its torque at the prior value is {strength:.2g} times what the noise of the whole record leaves; it is too "
         f"small to show within these limits"

@@ -21,7 +21,7 @@ _KINDS = ("", "xd_", "xdd_")
 
 def table(model: Model, coordinates: tuple[str, ...], path: Callable[[Array], Any], duration: float, rate: float
           ) -> tuple[dict[str, Array], Motion]:  # fmt: skip
-    """Columns ``t``, every coordinate by its name, its rates ``xd_ xdd_``, ``q_ qd_ qdd_`` of the motors; the motion."""
+    """Columns ``t``, coordinates by name, their rates ``xd_ xdd_``, ``q_ qd_ qdd_`` of the motors; the motion."""
     t = np.arange(round(duration * rate) + 1) / rate
     x, xd, xdd = path(t)
     motion = States(model).motion(x, xd, xdd)
