@@ -47,3 +47,11 @@ def test_blocks_run(page, tmp_path, monkeypatch):
                 ["bash", "-euo", "pipefail", "-c", text], env=environment, capture_output=True, text=True, check=False
             )
             assert done.returncode == 0, f"{page.name}:{line}:\n{text}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def test_the_reference_holds_every_public_name():
+    import dalembert
+
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^::: [\w.]+\.(\w+)$", page, re.MULTILINE))
+    assert set(dalembert.__all__) <= listed, sorted(set(dalembert.__all__) - listed)

@@ -1,0 +1,1 @@
+"""From rows of torque and regressor to parameters, each with its uncertainty."""
