@@ -31,7 +31,7 @@ from dalembert.simulation.runs import (
     run_compiled,
     run_ticks,
 )
-from dalembert.simulation.sensing import Sensing
+from dalembert.simulation.sensing import Sensing, averaged
 from dalembert.simulation.setup import Fault, Setup
 from dalembert.simulation.tableau import tableau
 
@@ -145,7 +145,8 @@ class Simulator:
         every = slice(0, n, self._log_every)
         robot = self.model.robot
         measured = [k for k, motor in enumerate(robot.motor_names) if motor not in robot.unmeasured]
-        tau = seen.torques(kept["tau"][every], rng)[:, measured]
+        applied = averaged(kept["tau"][:n], self._every)
+        tau = seen.torques(applied[every], rng)[:, measured]
         rate = self.rate / self._log_every
         return make_log(robot, rate, kept["q"][every], tau, name=name, start=start, payload=payload)
 

@@ -19,7 +19,7 @@ def model_torque(loop: Loop, rate: SX, acceleration: SX) -> SX:
     plant, d, spread = loop.plant, loop.model.dynamics, loop.spread
     v = ca.mtimes(spread, rate)
     yd = ca.mtimes(d.N, v)
-    slip = ca.mtimes(plant.directions, ca.mtimes(d.N, ca.mtimes(spread, loop.qrd)))
+    slip = ca.densify(ca.mtimes(plant.directions, ca.mtimes(d.N, ca.mtimes(spread, loop.qrd))))
     bias = ca.substitute(d.acceleration_bias, d.yd, yd)
     vd = ca.mtimes(spread, acceleration - ca.mtimes(ca.SX(ca.DM(d.T)), bias))
     effort = ca.substitute(
