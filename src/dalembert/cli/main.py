@@ -22,6 +22,7 @@ COMMANDS = {
     "simulate": "an experiment without a robot, written as a log",
     "identify": "parameters from logs",
     "validate": "how a fit predicts logs it has never seen",
+    "control": "what an identified model is worth to a controller, in simulation",
     "export": "a fit for other tools: URDF, MJCF, YAML, csv, C, CasADi, Python",
     "reproduce": "published studies, in simulation",
     "demo": "the story of one robot, in under a minute",

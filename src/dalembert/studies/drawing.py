@@ -53,7 +53,7 @@ def _panel(axis: Any, panel: Panel) -> None:
         axis.set_title(panel.title, fontsize=9)
     axis.set_xlabel(panel.x_label, fontsize=8)
     axis.set_ylabel(panel.y_label, fontsize=8)
-    axis.tick_params(labelsize=7)
+    axis.tick_params(labelsize=7, which="both")
     axis.grid(alpha=0.25, lw=0.5)
     if panel.logarithmic:
         axis.set_yscale("log")
