@@ -32,8 +32,8 @@ def control(
     controller: Annotated[
         list[str] | None,
         typer.Option(
-            help="controller .yaml, or pd, pid, cascade, feed-forward, augmented-pd or computed-torque as tuned; several "
-            "may be given, errors are compared with the first one's (default: pd, feed-forward, computed-torque)"
+            help="controller .yaml, or pd, pid, cascade, feed-forward, augmented-pd or computed-torque as tuned; "
+            "several may be given, errors compare with the first one's (default: pd, feed-forward, computed-torque)"
         ),
     ] = None,
     truth: Annotated[
