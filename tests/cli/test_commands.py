@@ -103,10 +103,15 @@ def test_robots_lists_the_catalog() -> None:
     assert {"dualv", "delta", "orthoglide", "3prrr", "tx40", "delta3", "linear-delta", "par4"} <= names
 
 
-def test_demo_closes_the_loops() -> None:
-    found = call("demo")
-    assert found["base"] == 24
+@pytest.mark.slow
+def test_demo_weighs_the_payload(tmp_path: Path) -> None:
+    found = call("demo", "-o", str(tmp_path / "demo"))
+    assert found["base"] == 28
     assert found["closure_error_m"] < 1e-12
+    payload = found["payload"]
+    # twice the interval: the search is stopped by the clock, so that the noise meets another motion each time
+    assert abs(payload["found"] - payload["weighed"]) < payload["high"] - payload["low"] < 0.05
+    assert all(Path(file).stat().st_size > 0 for file in found["files"])
 
 
 WRONG = [
