@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -57,7 +58,16 @@ def identify(
         typer.Option(
             metavar="FILE",
             help="what is known beforehand: values, bodies by shape and material, fixed, zero, tied or bounded "
-            "parameters; or a robot file or fit.json whose values are taken (default: the robot's nominal values)",
+            "parameters; or a robot or fit.json whose values are taken (default: the robot's nominal values)",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="a setting of the method, e.g. gamma_p=1e-4, regularisation=entropic, loss=tukey; a wrong name lists "
+            "them",
         ),
     ] = None,
     essential: Annotated[
@@ -86,10 +96,13 @@ def identify(
     from dalembert.identification.friction import parse_friction
     from dalembert.identification.identify import identify as run
     from dalembert.identification.methods import estimator_named
+    from dalembert.identification.prepare import column_names
+    from dalembert.identification.prior_file import Known, read_known
     from dalembert.validation import cross_validate
     from dalembert.validation import validate as score
 
-    estimator, rule, law = estimator_named(method), _rule(essential), parse_friction(friction)
+    estimator = estimator_named(method, _options(option or ()))
+    rule, law = _rule(essential), parse_friction(friction)
     signals = signal_settings(cutoff, decimate, mask_slow)
     described = load(robot, settings)
     model = model_of(described, quiet=True)
@@ -99,10 +112,13 @@ def identify(
         reader = LogReader(described, channels or (), repair or ())
         every = reader.read([*logs, *held_out], payload or ())
         used = [log for log in every if log.info.path not in held_out]
-        known = _known(prior, model, progress)
+        carried = tuple(dict.fromkeys(log.info.payload for log in used if log.info.payload))
+        names = column_names(described, payloads=carried, friction=law, symmetric=symmetric)
+        known = Known() if prior is None else read_known(prior, described, names)
         found = run(
             model, used, estimator=estimator, projection=projection, signals=signals, friction=law,
-            symmetric=symmetric, essential=rule, progress=progress, **known,
+            symmetric=symmetric, essential=rule, prior=known.prior, constraints=known.constraints,
+            progress=progress,
         )  # fmt: skip
         scored = None
         if held_out:
@@ -110,7 +126,7 @@ def identify(
             scored = score(found.fit, [log for log in every if log.info.path in held_out])
         crossed = None if blocks is None else cross_validate(found, estimator, blocks, progress=progress)
     files = [] if output is None else [*write_fit(found.fit, output)]
-    for text in found.prepared.notes:
+    for text in (*known.notes, *found.prepared.notes):
         note(text)
     data = found.to_dict()
     for name, result in (("validation", scored), ("cross_validation", crossed)):
@@ -132,8 +148,12 @@ def _rule(name: str) -> Reduction | None:
     return rules[name]
 
 
-def _known(prior: str | None, model: Any, progress: Any) -> dict[str, Any]:
-    """What is known beforehand, as options of the identification."""
-    if prior is None:
-        return {}
-    raise UsageError("--prior: not read yet")
+def _options(given: Sequence[str]) -> dict[str, str]:
+    """Settings of the method by name."""
+    out = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise UsageError(f"--option {text!r}: expected NAME=VALUE, for example --option gamma_p=1e-4")
+        out[name.strip()] = value.strip()
+    return out

@@ -29,7 +29,7 @@ from dalembert.identification.linear import solve_linear
 from dalembert.identification.observation import LogRows
 from dalembert.identification.rows import RowBlock, Rows
 
-__all__ = ["Part", "auto_friction", "fitted_shapes", "nonnegative_columns"]
+__all__ = ["COMPARED", "Part", "auto_friction", "fitted_shapes", "nonnegative_columns"]
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]

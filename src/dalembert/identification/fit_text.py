@@ -50,6 +50,8 @@ def _cells(p: FitParameter) -> tuple[str, ...]:
 def _verdict(p: FitParameter) -> str:
     if not p.essential:
         return "left out"
+    if p.sigma == 0.0 and p.sigma_robust == 0.0:
+        return "given"
     if not p.verdict:
         return ""
     zero = p.low is not None and p.high is not None and p.low <= 0.0 <= p.high

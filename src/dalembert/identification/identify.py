@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from dalembert.errors import EstimationError
 from dalembert.identification.choose_friction import nonnegative_columns
 from dalembert.identification.constraints import Constraints
 from dalembert.identification.essential import Essential, Reduction
@@ -21,6 +22,7 @@ from dalembert.identification.prepare import Prepared, Progress, prepare_problem
 from dalembert.identification.prior import Prior
 from dalembert.identification.problem import Estimate, Estimator
 from dalembert.identification.sdp import Sdp
+from dalembert.identification.substitution import keeping
 from dalembert.identification.uncertainty import Robust, robust_covariance
 from dalembert.identification.verdict import assess
 from dalembert.identification.wls import Wls
@@ -100,6 +102,12 @@ def identify(
     values. ``essential`` drops base parameters the log gives no reason to keep; None keeps all.
     """
     chosen = estimator or Wls()
+    if constraints is not None:
+        if essential is not None and constraints != Constraints():
+            raise EstimationError(
+                f"essential parameters ({essential.rule}): not offered together with fixed, zero, tied or bounded ones"
+            )
+        chosen = keeping(chosen, constraints)
     if prior is None and isinstance(chosen, Physical | Sdp):
         prior = Prior(model.robot.nominal, source="nominal values of the robot")
     prepared = prepare_problem(

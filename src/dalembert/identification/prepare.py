@@ -19,7 +19,7 @@ from dalembert.identification.base import (
     structural_rows,
     symmetric_ties,
 )
-from dalembert.identification.choose_friction import auto_friction, fitted_shapes
+from dalembert.identification.choose_friction import COMPARED, auto_friction, fitted_shapes
 from dalembert.identification.constraints import Constraints
 from dalembert.identification.fitted import TiedRows, dry_rows
 from dalembert.identification.friction import (
@@ -45,6 +45,7 @@ from dalembert.signals import SignalSettings
 __all__ = [
     "Prepared",
     "Progress",
+    "column_names",
     "column_units",
     "labelled_logs",
     "nonnegative_names",
@@ -272,6 +273,27 @@ def nonnegative_names(model: Model, laws: FrictionLaws | None) -> tuple[str, ...
     kinds = (EffortKind.ROTOR, EffortKind.VISCOUS, EffortKind.COULOMB)
     own = [name for e in model.robot.efforts if e.kind in kinds for name in e.parameters]
     return tuple(own) if laws is None else (*own, *laws.nonnegative)
+
+
+def column_names(
+    robot: Robot,
+    *,
+    payloads: Sequence[str] = (),
+    friction: FrictionModel | FrictionLaws | FrictionSource | None = None,
+    symmetric: bool = False,
+) -> tuple[str, ...]:
+    """Names of the columns an identification has, before any log is read; with ``auto`` those of every candidate."""
+    described = with_payloads(robot, payloads)
+    places = friction_coordinates(described)
+    laws: list[str] = []
+    if isinstance(friction, FrictionLaws):
+        laws, described = [*friction.names], without_friction(described, friction.laws[0][1])
+    elif isinstance(friction, FrictionModel):
+        laws, described = [n for on in places for n in friction.names(on)], without_friction(described, friction)
+    elif friction is FrictionSource.AUTO:
+        laws = [n for on in places for model in COMPARED for n in model.names(on)]
+    ties = symmetric_ties(described) if symmetric else no_ties(described.parameters())
+    return tuple(dict.fromkeys((*ties.names, *laws)))
 
 
 def column_units(model: Model, names: Sequence[str], laws: FrictionLaws | None) -> dict[str, str]:

@@ -15,6 +15,7 @@ from dalembert.identification.friction import contiguous_folds
 from dalembert.identification.identify import Identification
 from dalembert.identification.problem import Estimator
 from dalembert.identification.rows import Array, Rows
+from dalembert.identification.substitution import keeping
 
 __all__ = ["CrossValidation", "cross_validate"]
 
@@ -54,6 +55,7 @@ def cross_validate(
     a stretch are in neither part.
     """
     problem, runs = found.prepared.problem, found.prepared.rigid.runs
+    estimator = keeping(estimator, problem.constraints)
     if problem.instruments is not None:
         raise EstimationError("cross-validation: not offered with instruments, expected another method")
     instants = {run.name: -(-run.plan.samples // run.plan.decimation.factor) for run in runs}
