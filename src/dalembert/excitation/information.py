@@ -40,7 +40,8 @@ class Information:
 
     ``sigma`` (n motors,) [N m or N] is the noise of the torques. ``slow`` (rows,) [rad/s or m/s]: a row counts by the
     factor ``qd^2 / (qd^2 + slow^2)`` of its motor, so that motions do not rely on samples whose sign of friction is
-    unknown; zero counts all alike.
+    unknown; zero counts all alike. ``masked=False`` leaves the factor out: it dips at every sample that comes to rest,
+    and a search among those dips ends in the nearest of them.
     """
 
     def __init__(
@@ -118,9 +119,9 @@ class Information:
             out[k][:, row.columns] = (entries[row.entries] * scale).T
         return out.reshape(-1, self.size)
 
-    def _share(self, m: Motion) -> Array | None:
-        """How much each row counts (rows, n), by its speed."""
-        if not self.slow.any():
+    def _share(self, m: Motion, masked: bool = True) -> Array | None:
+        """How much each row counts (rows, n), by its speed; None where all count alike."""
+        if not (masked and self.slow.any()):
             return None
         square = (m.yd @ self._speed.T).T ** 2
         slow = self.slow[:, None] ** 2
@@ -136,11 +137,13 @@ class Information:
 
     # --- gradient ------------------------------------------------------------------------------------------------
 
-    def pull_back(self, m: Motion, entries: Array, slope: Array) -> tuple[Array, Array, Array]:
+    def pull_back(
+        self, m: Motion, entries: Array, slope: Array, masked: bool = True
+    ) -> tuple[Array, Array, Array]:
         """Gradient by (y, yd, ydd), each (n, n_y), of a function of M with symmetric gradient ``slope`` (b, b)."""
         self.prepare()
         assert self._back is not None
-        share = self._share(m)
+        share = self._share(m, masked)
         seed = np.empty_like(entries)
         extra = np.zeros_like(m.yd) if share is not None else None
         for k, row in enumerate(self.rows):
@@ -157,10 +160,10 @@ class Information:
         gyd = out["grad_yd"] if extra is None else out["grad_yd"] + extra
         return out["grad_y"], gyd, out["grad_ydd"]
 
-    def value_and_entries(self, m: Motion) -> tuple[Array, Array]:
+    def value_and_entries(self, m: Motion, masked: bool = True) -> tuple[Array, Array]:
         """M (b, b) and the entries of W that :meth:`pull_back` needs."""
         entries = self.entries(m)
-        return self._gram(entries, self._share(m)), entries
+        return self._gram(entries, self._share(m, masked)), entries
 
 
 def motor_rows_speed(model: Model, projection: str) -> Array:

@@ -141,19 +141,21 @@ def _inside(setup: Setup, centre: Array, z: Array) -> Array | None:
 def _one(
     setup: Setup, objective: Objective, centre: Array, start: Array, effort: Effort, deadline: float, best: _Best
 ) -> None:
-    """One start: all stages of the criterion, then repair between the grid points."""
+    """One start: all stages of the criterion, slow samples masked at last, then repair between the grid points."""
     for margin in setup.coarse.margins:
         margin[:] = 0.0
     iterations = 0
-    steps = stages(objective.criterion)
+    steps = [replace(objective, criterion=c, masked=False) for c in stages(objective.criterion)]
+    if setup.information.slow.any():
+        steps.append(replace(steps[-1], masked=True))
     z, mu = start, None
-    for k, criterion in enumerate(steps):
-        last = k == len(steps) - 1
-        stop = Stop(_GAP if last else _FIRST_GAP / (k + 1), 1e-4, effort.iterations, deadline)
-        outcome = minimise(setup.problem(replace(objective, criterion=criterion)), z, stop, mu=mu)
+    for k, step in enumerate(steps):
+        sharp = step.criterion is steps[-1].criterion
+        stop = Stop(_GAP if sharp else _FIRST_GAP / (k + 1), 1e-4, effort.iterations, deadline)
+        outcome = minimise(setup.problem(step), z, stop, mu=mu)
         z, iterations = outcome.z, iterations + outcome.iterations
         mu = 10.0 * _GAP / max(setup.coarse.count, 1)
-    finished, more = _repaired(setup, replace(objective, criterion=steps[-1]), centre, z, deadline)
+    finished, more = _repaired(setup, steps[-1], centre, z, deadline)
     if finished is not None:
         best.offer(finished.value, finished.z, iterations + more, outcome.reason)
 

@@ -35,7 +35,8 @@ class Objective:
     """What the information of a motion is put together with: ``M = gain * (sum over the grid) + given``.
 
     ``gain`` is the number of samples recorded per grid point, ``given`` (b, b) the information already there. ``speed``
-    rewards fast motors [Gnad24, eq. 9].
+    rewards fast motors [Gnad24, eq. 9]. ``masked``: slow samples count less, see
+    :class:`~dalembert.excitation.information.Information`.
     """
 
     criterion: Criterion
@@ -43,6 +44,7 @@ class Objective:
     gain: float
     given: Array
     speed: float = 0.0
+    masked: bool = True
 
     def total(self, grid: Array) -> Array:
         """M of everything recorded, from the sum over the grid."""
@@ -134,11 +136,11 @@ class _Search:
             motion = s._states.motion(x[0], x[1], x[2])
         except ClosureError:
             return np.inf, np.zeros_like(z)
-        matrix, entries = s.information.value_and_entries(motion)
+        matrix, entries = s.information.value_and_entries(motion, o.masked)
         value, by_total = o.criterion.value(o.total(matrix), o.context)
         if not np.isfinite(value):
             return np.inf, np.zeros_like(z)
-        gy, gyd, gydd = s.information.pull_back(motion, entries, o.gain * by_total)
+        gy, gyd, gydd = s.information.pull_back(motion, entries, o.gain * by_total, o.masked)
         if o.speed:
             bonus, by_yd = _speed(s, motion.yd)
             value, gyd = value - o.speed * bonus, gyd - o.speed * by_yd
