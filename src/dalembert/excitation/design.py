@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -25,6 +26,7 @@ from dalembert.excitation.setup import Objective, Setup
 from dalembert.excitation.starts import Infeasible, centre_of, random_start
 from dalembert.excitation.states import States
 from dalembert.identification.base import BaseSet, base_parameters
+from dalembert.identification.factor import one_thread
 from dalembert.identification.prepare import Prepared, column_units
 from dalembert.model import Model, build_model
 from dalembert.parameters import inertial_names
@@ -82,6 +84,7 @@ def design_excitation(
         raise UsageError(f"repeat {repeat}, expected at least one period")
     family = family or Fourier()
     effort = effort or Effort()
+    begun = time.monotonic()
     if payload:
         model = _loaded(model, payload, payload_mass)
     task = _Task.of(model, family, limits or Limits.of(model.robot), priors, given, payload, projection, effort.seed)
@@ -90,14 +93,16 @@ def design_excitation(
     periods = FREE_PERIODS if free_frequency else (1,)
     best: tuple[Found, _Task, int] | None = None
     share = replace(effort, budget=effort.budget / len(periods))
-    for p in periods:
-        own = task if p == 1 else task.with_family(replace(family, duration=family.duration / p))  # type: ignore[type-var]
-        objective = own.objective(wanted, p * repeat, speed)
-        found = own.search(objective, method, candidates, share, warm, watch)
-        if best is None or found.value < best[0].value:
-            best = (found, own, p * repeat)
-    assert best is not None
-    return _finished(*best, wanted, method, effort.seed)
+    with one_thread():
+        for p in periods:
+            own = task if p == 1 else task.with_family(replace(family, duration=family.duration / p))  # type: ignore[type-var]
+            objective = own.objective(wanted, p * repeat, speed)
+            found = own.search(objective, method, candidates, share, warm, watch, begun)
+            begun = time.monotonic()
+            if best is None or found.value < best[0].value:
+                best = (found, own, p * repeat)
+        assert best is not None
+        return _finished(*best, wanted, method, effort.seed)
 
 
 def _loaded(model: Model, payload: str, mass: float) -> Model:
@@ -210,17 +215,17 @@ class _Task:
 
     def search(
         self, objective: Objective, method: Method, candidates: int, effort: Effort, warm: Design | None,
-        watch: Watch | None,
+        watch: Watch | None, begun: float,
     ) -> Found:  # fmt: skip
         """The best motion found."""
         s = self.setup
         if method == "random":
-            return best_of_random(s, objective, self.centre, candidates, effort, watch)
+            return best_of_random(s, objective, self.centre, candidates, effort, watch, begun)
         z = None
         if warm is not None and warm.coefficients.shape == (self.model.r, s.family.unknowns):
             z = (warm.coefficients / s.reach[:, None]).ravel()
         s.information.prepare()
-        return optimise(s, objective, self.centre, effort, warm=z, watch=watch)
+        return optimise(s, objective, self.centre, effort, warm=z, watch=watch, begun=begun)
 
 
 def _beliefs(model: Model, priors: Sequence[ArrayLike] | None) -> tuple[tuple[Array, ...], tuple[str, ...]]:

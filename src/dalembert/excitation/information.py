@@ -137,9 +137,7 @@ class Information:
 
     # --- gradient ------------------------------------------------------------------------------------------------
 
-    def pull_back(
-        self, m: Motion, entries: Array, slope: Array, masked: bool = True
-    ) -> tuple[Array, Array, Array]:
+    def pull_back(self, m: Motion, entries: Array, slope: Array, masked: bool = True) -> tuple[Array, Array, Array]:
         """Gradient by (y, yd, ydd), each (n, n_y), of a function of M with symmetric gradient ``slope`` (b, b)."""
         self.prepare()
         assert self._back is not None

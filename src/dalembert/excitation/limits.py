@@ -43,12 +43,15 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """Distance from singularities: least singular value of the closure Jacobian and of the motors' map T N, largest
-    condition number of T N. None: not asked for.
+    """Distance from singularities, see ``constraints/singularity.py``; None: not asked for.
+
+    Least singular values of the closure Jacobian (``closure``), of the motors' map (``motors``: parallel
+    singularities) and of the platform's map (``platform``: serial ones); largest ``condition`` number of T N.
     """
 
     closure: float | None = None
     motors: float | None = None
+    platform: float | None = None
     condition: float | None = None
 
 
@@ -133,6 +136,8 @@ class Limits:
                 raise UsageError(f"limits: {where}: no body {body!r}; {choices(body, bodies)}")
         if self.workspace and robot.platform is None and any(not w.body for w in self.workspace):
             raise UsageError(f"limits: workspace: robot {robot.name!r} declares no platform; name a body")
+        if self.singularity is not None and self.singularity.platform is not None and robot.platform is None:
+            raise UsageError(f"limits: singularity: robot {robot.name!r} declares no platform")
 
     def widened(self, **changes: object) -> Limits:
         """The same limits with some fields replaced."""

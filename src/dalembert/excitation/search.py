@@ -29,7 +29,11 @@ _ROOM = 1e-6  # slack, in ranges, that a finished motion has on the fine grid
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to search: ``starts`` random motions optimised, or ``budget`` [s], whichever ends first."""
+    """How long to search: ``starts`` random motions optimised, or ``budget`` [s] from the call on, whichever ends first.
+
+    At least one start is tried, cut short where it takes longer. With one thread and no shortage of time the result
+    depends on the seed alone.
+    """
 
     starts: int = 8
     budget: float = 30.0
@@ -99,9 +103,10 @@ def optimise(
     *,
     warm: Array | None = None,
     watch: Watch | None = None,
+    begun: float | None = None,
 ) -> Found:
     """Optimise from random starts in parallel; the first from ``warm`` unknowns if given."""
-    begun = time.monotonic()
+    begun = time.monotonic() if begun is None else begun
     deadline = begun + effort.budget
     best = _Best(begun, watch)
     numbers = count()
@@ -188,10 +193,11 @@ def _repaired(
 
 
 def best_of_random(
-    setup: Setup, objective: Objective, centre: Array, candidates: int, effort: Effort, watch: Watch | None = None
-) -> Found:
+    setup: Setup, objective: Objective, centre: Array, candidates: int, effort: Effort, watch: Watch | None = None,
+    begun: float | None = None,
+) -> Found:  # fmt: skip
     """The best of N random motions, as [Guegan03, section 5.1] chose them."""
-    begun = time.monotonic()
+    begun = time.monotonic() if begun is None else begun
     best = _Best(begun, watch)
     rest = setup.still(centre)
     for k in range(candidates):

@@ -90,9 +90,9 @@ class Setup:
 
     @property
     def fine(self) -> Slacks:
-        """The limits on a grid ten times finer."""
+        """The limits on a grid ten times finer, and between its points."""
         if self._fine is None:
-            self._fine = Slacks(self._grid(FINER), States(self.model), self.linear, self.sources)
+            self._fine = Slacks(self._grid(FINER), States(self.model), self.linear, self.sources, between=True)
         return self._fine
 
     # --- motions -------------------------------------------------------------------------------------------------

@@ -11,13 +11,12 @@ import numpy as np
 from dalembert.errors import UsageError
 from dalembert.excitation.constraints.clearance import ClearanceBounds
 from dalembert.excitation.constraints.linear import LinearBounds
-from dalembert.excitation.constraints.singularity import Measure, SingularityBounds
+from dalembert.excitation.constraints.singularity import Measure, SingularityBounds, singularity_at
 from dalembert.excitation.constraints.source import Array, Source
 from dalembert.excitation.constraints.symbolic import Bounded, SymbolicBounds, coordinate_rate
 from dalembert.excitation.limits import Limits, Margin, Shares
 from dalembert.excitation.states import States
 from dalembert.model import Model
-from dalembert.motion import singularity_margins
 from dalembert.robot import Anchor, Limit
 from dalembert.robot.geometry import Placement
 
@@ -182,10 +181,10 @@ def default_margin(model: Model) -> Margin:
     """A third of home's distance from singularities; nothing for a tree, whose joints are free."""
     if not model.dynamics.assembly.rows:
         return Margin()
-    home = singularity_margins(model, model.home)
-    closure = _HOME_SHARE * float(home.closure[0])
-    motors = _HOME_SHARE * float(home.motors[0]) if model.n >= model.r else None
-    return Margin(closure if math.isfinite(closure) else None, motors)
+    measures: list[Measure] = ["closure"]
+    measures += ["motors"] if model.n >= model.r else []
+    measures += ["platform"] if model.robot.platform is not None else []
+    return Margin(**{name: _HOME_SHARE * float(singularity_at(model, name, model.home)[0]) for name in measures})
 
 
 def _singularity(model: Model, limits: Limits) -> list[Source]:
@@ -193,6 +192,7 @@ def _singularity(model: Model, limits: Limits) -> list[Source]:
     asked: list[tuple[Measure, float | None]] = [
         ("closure", margin.closure if model.dynamics.assembly.rows else None),
         ("motors", margin.motors),
+        ("platform", margin.platform),
         ("condition", margin.condition),
     ]
     return [SingularityBounds(model, measure, bound) for measure, bound in asked if bound is not None]

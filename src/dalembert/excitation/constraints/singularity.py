@@ -1,12 +1,16 @@
-"""Distance from singularities: smallest singular values of the closure Jacobian and of the motors' map, smoothed.
+"""Distance from singularities, as smallest singular values along the motion, smoothed.
 
 With singular values ``s_k`` the quantity is ``(sum s_k^-p)^(-1/p)``: below the smallest, equal to it where it stands
-alone, and differentiable where several meet. Its derivative is ``u' dA v`` weighted over the singular pairs.
+alone, and differentiable where several meet.
+
+``closure``: of C; a loop locks or gains a mobility there. ``motors``: of T on orthonormal admissible velocities; the
+motors lose hold of a motion (parallel singularity). ``platform``: of the platform's twist [m/s, rad/s] on the same; a
+motion leaves the platform where it is (serial singularity). ``condition``: condition number of T N itself.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import casadi as ca
 import numpy as np
@@ -18,43 +22,63 @@ from dalembert.kernels import Kernel
 from dalembert.model import Model
 from dalembert.symbolic import SX
 
-__all__ = ["Measure", "SingularityBounds"]
+__all__ = ["MEASURES", "Measure", "SingularityBounds", "singularity_at"]
 
-Measure = Literal["closure", "motors", "condition"]
+Measure = Literal["closure", "motors", "platform", "condition"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 _POWER = 16.0  # 2 equal singular values count 4 % less, 6 equal ones 11 %
+_FULL = 1e-9  # singular value at home, relative to the largest, of a motion that does not move the platform
+
+_NAMES = {
+    "closure": "singularity margin of the loops (smallest singular value of C)",
+    "motors": "parallel singularity margin (smallest singular value of the motors' map)",
+    "platform": "serial singularity margin (smallest singular value of the platform's map)",
+    "condition": "condition number of the motors' map T N",
+}
 
 
 class SingularityBounds:
-    """One measure bounded along the motion: ``closure`` and ``motors`` from below, ``condition`` (of T N) from
-    above.
-    """
+    """One measure bounded along the motion: ``condition`` from above, the others from below."""
 
     still = True
 
     def __init__(self, model: Model, measure: Measure, bound: float) -> None:
         self.model, self.measure = model, measure
-        what = {
-            "closure": "singularity margin of the loops (smallest singular value of C)",
-            "motors": "singularity margin of the motors (smallest singular value of T N)",
-            "condition": "condition number of the motors' map T N",
-        }[measure]
-        self.names = (what,)
+        self.names = (_NAMES[measure],)
         low = measure != "condition"
         self.lower = np.array([bound if low else -np.inf])
         self.upper = np.array([np.inf if low else bound])
-        self._kernel: Kernel = model.kernel(f"singularity {measure == 'closure'}", self._write)
+        self._relative = measure in ("motors", "platform")
+        self._kernel: Kernel = model.kernel(f"singularity {measure}", self._write)
         self._back: Kernel | None = None
+        self._rank = self._full_rank()
 
     def _write(self) -> tuple[dict[str, SX], dict[str, SX]]:
         d = self.model.dynamics
-        matrix = d.C if self.measure == "closure" else d.J_inv
-        return {"y": d.y}, {"A": ca.densify(matrix)}
+        matrix = {"closure": lambda: d.C, "platform": lambda: ca.mtimes(_platform_twist(self.model), d.N)}.get(
+            self.measure, lambda: d.J_inv
+        )()
+        return {"y": d.y}, {"A": ca.densify(ca.vertcat(matrix, d.N) if self._relative else matrix)}
+
+    def _full_rank(self) -> int:
+        """Singular values that count: a redundant robot always has motions that leave its platform still."""
+        s = self._decomposed(self.model.home[None])[1][0]
+        return int((s > _FULL * s[0]).sum()) if self.measure == "platform" else len(s)
 
     def _decomposed(self, y: Array) -> tuple[Array, Array, Array]:
+        """Left directions u (n, i, k), singular values s (n, k), right directions w (n, k, j).
+
+        ``A w_k = s_k u_k``; for a measure on orthonormal velocities the w are such that ``N w`` is orthonormal.
+        """
         shape = self._kernel.program.output("A").shape
         a = np.asarray(self._kernel(y)["A"]).reshape(len(y), *shape)
-        u, s, vt = np.linalg.svd(a, full_matrices=False)
-        return u, np.maximum(s, 1e-300), vt
+        if not self._relative:
+            u, s, vt = np.linalg.svd(a, full_matrices=False)
+            return u, np.maximum(s, 1e-300), vt
+        top = shape[0] - self.model.n_y
+        inverse = np.linalg.inv(np.linalg.qr(a[:, top:], mode="r"))  # N = Q R, w = R^-1 v
+        u, s, vt = np.linalg.svd(a[:, :top] @ inverse, full_matrices=False)
+        return u, np.maximum(s, 1e-300), vt @ inverse.transpose(0, 2, 1)
 
     def _soft(self, s: Array) -> tuple[Array, Array]:
         """The measure (n,), and its derivative by each singular value (n, k)."""
@@ -72,17 +96,43 @@ class SingularityBounds:
 
     def values(self, motion: Motion) -> Array:
         """See :class:`~dalembert.excitation.constraints.source.Source`."""
-        return self._soft(self._decomposed(motion.y)[1])[0][:, None]
+        return self._soft(self._decomposed(motion.y)[1][:, : self._rank])[0][:, None]
 
     def slopes(self, motion: Motion) -> Slopes:
-        """See :class:`~dalembert.excitation.constraints.source.Source`."""
+        """See :class:`~dalembert.excitation.constraints.source.Source`.
+
+        ``ds = u' dA w`` and, where N is in the measure, ``- s (N w)' dN w``.
+        """
         if self._back is None:
             self._back = self.model.adjoint(self._kernel, "A", ["y"])
-        u, s, vt = self._decomposed(motion.y)
+        u, s, w = self._decomposed(motion.y)
+        u, s, w = u[:, :, : self._rank], s[:, : self._rank], w[:, : self._rank]
         weights = self._soft(s)[1]
-        direction = np.einsum("nik,nk,nkj->nij", u, weights, vt)
+        direction = np.einsum("nik,nk,nkj->nij", u, weights, w)
+        maps = self.model.velocity_maps(motion.y)[0]
+        if self._relative:
+            moved = np.einsum("nij,nkj->nik", maps, w)
+            direction = np.concatenate([direction, -np.einsum("nik,nk,nkj->nij", moved, s * weights, w)], axis=1)
         rows, columns = self._kernel.nonzeros["A"]
         seed: NDArray[np.float64] = direction[:, np.asarray(rows), np.asarray(columns)]
         gradient = np.asarray(self._back(motion.y, seed)["grad_y"])
-        maps = self.model.velocity_maps(motion.y)[0]
         return np.einsum("ni,nij->nj", gradient, maps)[:, None, :], None, None
+
+
+def singularity_at(model: Model, measure: Measure, y: Array) -> Array:
+    """A measure at configurations ``y`` (n, n_y), smoothed as in the design (n,)."""
+    y = np.atleast_2d(y)
+    nothing = np.zeros_like(y)
+    return SingularityBounds(model, measure, 0.0).values(Motion(nothing, nothing, nothing, y, nothing, nothing))[:, 0]
+
+
+def _platform_twist(model: Model) -> SX:
+    """Velocity of the platform's origin and its angular velocity, per tree rate (6, n_y)."""
+    d = model.dynamics
+    assert model.robot.platform is not None
+    rotation, position = d.tree.pose(d.tree.frame_of(model.robot.platform), d.y)
+    columns = []
+    for k in range(model.n_y):
+        turn = ca.mtimes(ca.reshape(ca.jacobian(ca.vec(rotation), d.y[k]), 3, 3), rotation.T)
+        columns.append(ca.vertcat(turn[2, 1], turn[0, 2], turn[1, 0]))
+    return ca.vertcat(ca.jacobian(position, d.y), ca.horzcat(*columns))

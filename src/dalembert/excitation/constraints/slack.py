@@ -68,11 +68,15 @@ class Tight:
 class Slacks:
     """Slacks (m,) of all limits on one grid, each divided by the range of its limit; positive where kept.
 
-    ``tighten`` (per group) takes this share off each range, for what happens between grid points.
+    ``margins`` (per group) are taken off each range. With ``between`` a quantity counts as far out as it can get
+    between grid points, by its curvature: for checks, without a derivative.
     """
 
-    def __init__(self, grid: Grid, states: States, linear: Sequence[LinearBounds], sources: Sequence[Source]) -> None:
-        self.grid, self.states = grid, states
+    def __init__(
+        self, grid: Grid, states: States, linear: Sequence[LinearBounds], sources: Sequence[Source], *,
+        between: bool = False,
+    ) -> None:  # fmt: skip
+        self.grid, self.states, self.between = grid, states, between
         self.linear, self.sources = tuple(linear), tuple(sources)
         self.groups: tuple[LinearBounds | Source, ...] = (*self.linear, *self.sources)
         self.sizes = [group.size for group in self.linear] + [_size(s.lower, s.upper) for s in self.sources]
@@ -105,7 +109,8 @@ class Slacks:
     def _room(self, k: int, value: Array) -> tuple[Array, Array]:
         """Room to the upper and to the lower bounds (n, k) in ranges; infinite where there is no bound."""
         lower, upper = self._bounds(k)
-        return (upper - value) / self.sizes[k], (value - lower) / self.sizes[k]
+        out = _bulge(value) if self.between else 0.0
+        return (upper - value - out) / self.sizes[k], (value - lower - out) / self.sizes[k]
 
     def __call__(self, z: Array) -> Array:
         """Slacks (m,); nan where a state does not exist."""
@@ -123,12 +128,10 @@ class Slacks:
 
     def _sides(self, k: int, value: Array) -> list[Array]:
         lower, upper = self._bounds(k)
-        size, margin = self.sizes[k], self.margins[k]
+        margin = self.margins[k]
         up, down = np.isfinite(upper), np.isfinite(lower)
-        return [
-            ((upper - value)[:, up] / size[up] - margin[up]).ravel(),
-            ((value - lower)[:, down] / size[down] - margin[down]).ravel(),
-        ]
+        above, below = self._room(k, value)
+        return [(above[:, up] - margin[up]).ravel(), (below[:, down] - margin[down]).ravel()]
 
     @property
     def count(self) -> int:
@@ -168,9 +171,7 @@ class Slacks:
         """Smallest slack of every quantity of every group (k,), without the margins."""
         out = []
         for k, value in enumerate(self.quantities(z)):
-            lower, upper = self._bounds(k)
-            room = np.minimum(upper - value, value - lower) / self.sizes[k]
-            out.append(room.min(axis=0))
+            out.append(np.minimum(*self._room(k, value)).min(axis=0))
         return out
 
 
@@ -247,6 +248,18 @@ class _Slope:
                 scaled_rows = rows * root[:, None]
                 total += scaled_rows.T @ scaled_rows
         return total + blocks.reshape(r * m, r * m)
+
+
+def _bulge(value: Array) -> Array:
+    """How far a smooth quantity (n, k) can reach beyond its samples: an eighth of its second difference.
+
+    The least of three neighbours: a jump (dry friction) spoils two of them.
+    """
+    if len(value) < 5:
+        return np.zeros_like(value)
+    second = np.abs(value[2:] - 2.0 * value[1:-1] + value[:-2])
+    least = np.minimum(np.minimum(second[2:], second[1:-1]), second[:-2]) / 8.0
+    return np.asarray(np.pad(least, ((2, 2), (0, 0)), mode="edge"))
 
 
 def _size(lower: Array, upper: Array) -> Array:
