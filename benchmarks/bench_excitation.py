@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,13 +110,11 @@ def slsqp(task: Task, z: np.ndarray) -> np.ndarray:
         last[0] = x.copy()
         task.watch(x)
 
-    try:
+    with suppress(StopIteration):
         minimize(
             task.value_only, z, method="SLSQP", callback=watch, options={"maxiter": 300, "ftol": 1e-6},
             constraints=[LinearConstraint(a, low, high)],
         )  # fmt: skip
-    except StopIteration:
-        pass
     return last[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,8 +65,22 @@ def excite(
     random: Annotated[
         int, typer.Option(metavar="N", help="take the best of N random motions instead of optimising")
     ] = 0,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="parameters believed, .yaml or fit.json (default: nominal); several: torque limits hold under each",
+        ),
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(metavar="WEIGHT", help="reward of fast motors: times the RMS of their speed over its limit")
+    ] = 0.0,
+    warm: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="start from the design in DIR, of the same family")
+    ] = None,
     coordinates: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="coordinates to plan in (default: the robot's independent)")
+        str | None,
+        typer.Option(metavar="NAME,NAME", help="coordinates to plan in: a joint's or pose (default: the robot's)"),
     ] = None,
     seed: Annotated[int, typer.Option(help="of the random starts")] = 0,
     pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="draw paths, margins, workspace")] = True,
@@ -73,7 +88,7 @@ def excite(
     as_json: AsJson = False,
 ) -> None:
     """Design a motion that shows the dynamic parameters best within the robot's limits."""
-    from dalembert.excitation import Effort, Limits, design_excitation, read_limits, read_noise
+    from dalembert.excitation import Effort, Limits, design_excitation, read_coefficients, read_limits, read_noise
 
     chosen = _family(family, harmonics, duration)
     described = load(robot, settings)
@@ -86,6 +101,8 @@ def excite(
         "noise": read_noise(noise, model) if noise is not None else None,
         "free_frequency": free_frequency, "method": "random" if random else "optimise", "candidates": random or 1,
         "effort": Effort(starts=starts, budget=budget / (2 if payload else 1), seed=seed),
+        "speed": speed, "priors": _believed(model, prior or ()),
+        "warm": read_coefficients(warm, model, chosen) if warm is not None else None,
     }  # fmt: skip
     with steps("excite") as progress:
         known = _recorded(model, given or (), progress)
@@ -132,7 +149,16 @@ def _family(name: str, size: int, duration: float) -> Family:
 def _planned(robot: Any, names: str) -> Model:
     from dalembert.model import build_model
 
-    return build_model(replace(robot, independent=tuple(name.strip() for name in names.split(","))))
+    asked = [name.strip() for name in names.split(",")]
+    moved = [[c for c in robot.coordinates if c.startswith(f"{name}.")] or [name] for name in asked]
+    return build_model(replace(robot, independent=tuple(c for group in moved for c in group)))
+
+
+def _believed(model: Model, files: Sequence[str]) -> list[Any] | None:
+    """Parameter vectors of files, None where there are none."""
+    from dalembert.simulation import read_parameters
+
+    return [read_parameters(path, model).pi for path in files] or None
 
 
 def _recorded(model: Model, given: Any, progress: Any) -> list[Any]:

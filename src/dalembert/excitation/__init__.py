@@ -4,7 +4,7 @@ from dalembert.excitation.bspline import BSpline
 from dalembert.excitation.constraints.clearance import Capsule
 from dalembert.excitation.criteria import CRITERIA, criterion_of
 from dalembert.excitation.design import design_excitation
-from dalembert.excitation.files import write_design
+from dalembert.excitation.files import read_coefficients, write_design
 from dalembert.excitation.fourier import Fourier, FourierPath, fourier_within_limits, random_fourier
 from dalembert.excitation.limits import Clearance, Limits, Margin, Shares, Tilt, Workspace
 from dalembert.excitation.limits_file import read_limits
@@ -45,6 +45,7 @@ __all__ = [
     "design_excitation",
     "fourier_within_limits",
     "random_fourier",
+    "read_coefficients",
     "read_limits",
     "read_noise",
     "write_design",

@@ -65,7 +65,7 @@ def design_excitation(
     method: Method = "optimise",
     candidates: int = 2000,
     effort: Effort | None = None,
-    warm: Design | None = None,
+    warm: Design | ArrayLike | None = None,
     watch: Watch | None = None,
 ) -> Design:
     """The motion of a family that shows the base parameters best within the limits.
@@ -76,7 +76,8 @@ def design_excitation(
     best. ``priors``: parameter vectors (p,) believed, the nominal one unless given: torque limits hold under each.
     ``given``: logs prepared for identification, or designs to be recorded as well. ``payload``: this run carries one,
     and runs without it are among the given. ``speed`` rewards fast motors [Gnad24, eq. 9]. ``method`` "random" takes
-    the best of ``candidates``. ``warm`` starts from an earlier design.
+    the best of ``candidates``. ``warm`` starts from an earlier design, or from its coefficients (r, m);
+    it is left aside where the family has another number of them.
     """
     if method not in ("optimise", "random"):
         raise UsageError(f"method {method!r}; {choices(method, ('optimise', 'random'))}")
@@ -85,6 +86,8 @@ def design_excitation(
     family = family or Fourier()
     effort = effort or Effort()
     begun = time.monotonic()
+    earlier = warm.coefficients if isinstance(warm, Design) else warm
+    start = None if earlier is None else np.asarray(earlier, dtype=float)
     if payload:
         model = _loaded(model, payload, payload_mass)
     task = _Task.of(model, family, limits or Limits.of(model.robot), priors, given, payload, projection, effort.seed)
@@ -97,7 +100,7 @@ def design_excitation(
         for p in periods:
             own = task if p == 1 else task.with_family(replace(family, duration=family.duration / p))  # type: ignore[type-var]
             objective = own.objective(wanted, p * repeat, speed)
-            found = own.search(objective, method, candidates, share, warm, watch, begun)
+            found = own.search(objective, method, candidates, share, start, watch, begun)
             begun = time.monotonic()
             if best is None or found.value < best[0].value:
                 best = (found, own, p * repeat)
@@ -214,7 +217,7 @@ class _Task:
         return Objective(criterion, self.context(), recorded / s.samples, self.known, speed)
 
     def search(
-        self, objective: Objective, method: Method, candidates: int, effort: Effort, warm: Design | None,
+        self, objective: Objective, method: Method, candidates: int, effort: Effort, warm: Array | None,
         watch: Watch | None, begun: float,
     ) -> Found:  # fmt: skip
         """The best motion found."""
@@ -222,8 +225,8 @@ class _Task:
         if method == "random":
             return best_of_random(s, objective, self.centre, candidates, effort, watch, begun)
         z = None
-        if warm is not None and warm.coefficients.shape == (self.model.r, s.family.unknowns):
-            z = (warm.coefficients / s.reach[:, None]).ravel()
+        if warm is not None and warm.shape == (self.model.r, s.family.unknowns):
+            z = (warm / s.reach[:, None]).ravel()
         s.information.prepare()
         return optimise(s, objective, self.centre, effort, warm=z, watch=watch, begun=begun)
 

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import UsageError
+from dalembert.excitation.family import Family
 from dalembert.excitation.result import Design
 from dalembert.excitation.sampled import ros_trajectory, table, write_table
+from dalembert.model import Model
 from dalembert.robot.interchange import write_atomically
 
-__all__ = ["design_data", "report_text", "write_design"]
+__all__ = ["design_data", "read_coefficients", "report_text", "write_design"]
 
 _TIGHTEST = 12  # margins printed
 
@@ -111,6 +114,30 @@ def report_text(design: Design) -> str:
               for m in d.margins[:_TIGHTEST]]  # fmt: skip
     lines += ["", "## Notes", "", *[f"- {note}" for note in d.notes], ""]
     return "\n".join(lines)
+
+
+def read_coefficients(folder: str | Path, model: Model, family: Family) -> np.ndarray:
+    """Coefficients (r, m) of a design written before, to start from; it must move the same coordinates by the same
+    family, in whatever time.
+    """
+    path = Path(folder)
+    path = path / "design.json" if path.is_dir() else path
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found = np.array(data["coefficients"], dtype=float)
+        moved, kind = tuple(data["coordinates"]), data["family"]["family"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path}: no design to start from ({error}), expected a folder or design.json of excite"
+        ) from None
+    if moved != model.independent:
+        raise UsageError(f"{path}: a motion of {', '.join(moved)}, expected one of {', '.join(model.independent)}")
+    if kind != family.describe()["family"] or found.shape != (model.r, family.unknowns):
+        raise UsageError(
+            f"{path}: {kind} with {found.shape[-1]} unknowns a coordinate, expected {family.describe()['family']} with "
+            f"{family.unknowns}"
+        )
+    return found
 
 
 def write_design(design: Design, folder: str | Path, rate: float | None = None) -> list[Path]:

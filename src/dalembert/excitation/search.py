@@ -29,7 +29,7 @@ _ROOM = 1e-6  # slack, in ranges, that a finished motion has on the fine grid
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to search: ``starts`` random motions optimised, or ``budget`` [s] from the call on, whichever ends first.
+    """How long to search: ``starts`` random motions optimised, or ``budget`` [s] from the call on, what ends first.
 
     At least one start is tried, cut short where it takes longer. With one thread and no shortage of time the result
     depends on the seed alone.

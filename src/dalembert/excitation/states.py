@@ -18,7 +18,7 @@ from dalembert.motion import Closer
 from dalembert.motion.closing import CLOSED
 from dalembert.symbolic import SX
 
-__all__ = ["Motion", "States"]
+__all__ = ["Motion", "States", "rates"]
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,10 @@ _BEND = 4.0  # largest second difference of neighbouring samples, relative to th
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Independent coordinates ``x xd xdd`` (n, r) and the full state ``y yd ydd`` (n, n_y) they make."""
+    """Independent coordinates ``x xd xdd`` (n, r) and the full state ``y yd ydd`` (n, n_y) they make.
+
+    ``xddd`` (n, r): their jerk, for limits that ask for it.
+    """
 
     x: Array
     xd: Array
@@ -37,6 +40,7 @@ class Motion:
     y: Array
     yd: Array
     ydd: Array
+    xddd: Array | None = None
 
 
 class States:

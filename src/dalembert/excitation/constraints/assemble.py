@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import UsageError
 from dalembert.excitation.constraints.clearance import ClearanceBounds
+from dalembert.excitation.constraints.jerk import JerkBounds
 from dalembert.excitation.constraints.linear import LinearBounds
 from dalembert.excitation.constraints.singularity import Measure, SingularityBounds, singularity_at
 from dalembert.excitation.constraints.source import Array, Source
@@ -36,8 +36,7 @@ def assemble_limits(
     """
     model = states.model
     limits.check(model.robot)
-    linear, dependent = _motion_bounds(model, limits)
-    moving: list[Source] = []
+    linear, dependent, moving = _motion_bounds(model, limits)
     notes: list[str] = []
     torque = _torque_bounds(model, limits)
     if torque and beliefs:
@@ -64,7 +63,7 @@ def _range(limit: Limit, order: int, shares: Shares) -> tuple[float, float]:
     return limit.lower, limit.upper
 
 
-def _motion_bounds(model: Model, limits: Limits) -> tuple[list[LinearBounds], list[Bounded]]:
+def _motion_bounds(model: Model, limits: Limits) -> tuple[list[LinearBounds], list[Bounded], list[Source]]:
     """Limits of coordinates and motors: of the independent ones (and their combinations) linear."""
     robot = model.robot
     rows = {name: robot.linear_map([((name, 1.0),)])[0] for name in robot.coordinates}
@@ -73,6 +72,7 @@ def _motion_bounds(model: Model, limits: Limits) -> tuple[list[LinearBounds], li
     select = model.position_map("independent")
     linear: list[list[tuple[Array, float, float, str]]] = [[], [], [], []]
     others: list[Bounded] = []
+    jerks: list[tuple[Array, float, str]] = []
     for name, limit in limits.motion.items():
         row = rows[name]
         combination = _combination(model, row, select)
@@ -85,10 +85,7 @@ def _motion_bounds(model: Model, limits: Limits) -> tuple[list[LinearBounds], li
             if combination is not None:
                 linear[order].append((combination, low, high, label))
             elif order == 3:
-                raise UsageError(
-                    f"limits of {name!r}: jerk is limited on independent coordinates only, which are "
-                    f"{', '.join(model.independent)}"
-                )
+                jerks.append((row, high, label))
             else:
                 others.append(Bounded(label, coordinate_rate(model, row, order), low, high))
     groups = [
@@ -102,7 +99,7 @@ def _motion_bounds(model: Model, limits: Limits) -> tuple[list[LinearBounds], li
         for order, group in enumerate(linear)
         if group
     ]
-    return groups, others
+    return groups, others, [JerkBounds(model, jerks)] if jerks else []
 
 
 def _combination(model: Model, row: Array, select: Array) -> Array | None:

@@ -55,9 +55,9 @@ class SingularityBounds:
 
     def _write(self) -> tuple[dict[str, SX], dict[str, SX]]:
         d = self.model.dynamics
-        matrix = {"closure": lambda: d.C, "platform": lambda: ca.mtimes(_platform_twist(self.model), d.N)}.get(
-            self.measure, lambda: d.J_inv
-        )()
+        matrix = d.C if self.measure == "closure" else d.J_inv
+        if self.measure == "platform":
+            matrix = ca.mtimes(_platform_twist(self.model), d.N)
         return {"y": d.y}, {"A": ca.densify(ca.vertcat(matrix, d.N) if self._relative else matrix)}
 
     def _full_rank(self) -> int:

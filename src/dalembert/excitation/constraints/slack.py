@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ class Slacks:
     def along(self, x: tuple[Array, ...]) -> list[Array]:
         """The same for any motion, given by x and its derivatives up to the third, each (n, r)."""
         out = [group.values(x) for group in self.linear]
-        motion = self.states.motion(x[0], x[1], x[2]) if self.sources else None
+        motion = replace(self.states.motion(*x[:3]), xddd=x[3]) if self.sources else None
         if motion is not None:
             out += [source.values(motion) for source in self.sources]
         self._last = (x, motion)

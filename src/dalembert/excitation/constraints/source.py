@@ -12,8 +12,8 @@ from dalembert.excitation.states import Motion
 __all__ = ["Array", "Slopes", "Source"]
 
 Array = NDArray[np.float64]
-# by x, xd, xdd: each (n, k, r), None where the quantities do not depend on it
-Slopes = tuple[Array | None, Array | None, Array | None]
+# by x, xd, xdd and, where it counts, xddd: each (n, k, r), None where the quantities do not depend on it
+Slopes = tuple[Array | None, ...]
 
 
 class Source(Protocol):
