@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dalembert.identification.wls import Wls
     from dalembert.logs import Repair, open_log, read_channels, read_log, write_log
     from dalembert.model import build_model
+    from dalembert.report import write_report
     from dalembert.robot import Robot, catalog_names, load_robot
     from dalembert.signals import SignalSettings, SlowMask
     from dalembert.simulation import Simulator, read_controller, read_trajectory, simulate
@@ -94,6 +95,7 @@ _HOME = {
     "write_design": "excitation",
     "write_fit": "identification.fit_files",
     "write_log": "logs",
+    "write_report": "report",
 }
 
 __all__ = [
@@ -146,6 +148,7 @@ __all__ = [
     "write_design",
     "write_fit",
     "write_log",
+    "write_report",
 ]
 
 

@@ -86,7 +86,8 @@ def identify(
         typer.Option("--cross-validate", metavar="N", help="leave out N blocks of the logs in turn and predict them"),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="folder for fit.json and parameters.csv")
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="folder for fit.json, parameters.csv and report.html"),
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -98,6 +99,7 @@ def identify(
     from dalembert.identification.methods import estimator_named
     from dalembert.identification.prepare import column_names
     from dalembert.identification.prior_file import Known, read_known
+    from dalembert.report import write_report
     from dalembert.validation import cross_validate
     from dalembert.validation import validate as score
 
@@ -125,7 +127,10 @@ def identify(
             progress("predicting the logs left out")
             scored = score(found.fit, [log for log in every if log.info.path in held_out])
         crossed = None if blocks is None else cross_validate(found, estimator, blocks, progress=progress)
-    files = [] if output is None else [*write_fit(found.fit, output)]
+        files: list[Path] = []
+        if output is not None:
+            progress("writing the report")
+            files = [*write_fit(found.fit, output), write_report(output, found, scored, crossed=crossed)]
     for text in (*known.notes, *found.prepared.notes):
         note(text)
     data = found.to_dict()

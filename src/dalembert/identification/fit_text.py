@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dalembert.identification.aligned import aligned, number
@@ -12,7 +13,7 @@ from dalembert.parameters import INERTIAL, inertial_names
 if TYPE_CHECKING:
     from dalembert.identification.fit import Fit, FitParameter
 
-__all__ = ["fit_lines"]
+__all__ = ["Need", "fit_lines", "needs"]
 
 _SHORT = {Verdict.WELL: "well", Verdict.WEAK: "weakly", Verdict.NOT: "NOT"}
 
@@ -79,24 +80,41 @@ def _standard(fit: Fit) -> list[str]:
     return lines + aligned(others, right=(1,), indent="  ")
 
 
-def _help(parameters: Sequence[FitParameter]) -> list[str]:
-    """Which motion would fix what is not well determined, alike needs together."""
-    needs: dict[tuple[str, str], list[str]] = {}
-    tails = []
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What would fix some parameters: their verdict, their names and the motion they need."""
+
+    verdict: str
+    names: tuple[str, ...]
+    motion: str
+
+
+def needs(parameters: Sequence[FitParameter]) -> tuple[tuple[Need, ...], tuple[str, ...]]:
+    """Which motion would fix what is not well determined, alike needs together; and which parameters move together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    together = []
     for p in parameters:
         if not p.hint:
             continue
         need, _, tail = p.hint.partition("; ")
         owner = p.name.partition("_")[2]
-        needs.setdefault((p.verdict, need.replace(f"of {owner}", "of {}")), []).append(p.name)
+        found.setdefault((p.verdict, need.replace(f"of {owner}", "of {}")), []).append(p.name)
         if tail:
-            tails.append(f"{p.name} {tail}")
+            together.append(f"{p.name} {tail}")
+    out = []
+    for verdict in (Verdict.NOT, Verdict.WEAK):
+        for (graded, need), names in found.items():
+            if graded == verdict:
+                owners = ", ".join(dict.fromkeys(name.partition("_")[2] for name in names))
+                out.append(Need(verdict, tuple(names), need.replace("{}", owners)))
+    return tuple(out), tuple(together)
+
+
+def _help(parameters: Sequence[FitParameter]) -> list[str]:
+    found, together = needs(parameters)
     lines = []
     for verdict in (Verdict.NOT, Verdict.WEAK):
-        found = [(need, names) for (graded, need), names in needs.items() if graded == verdict]
-        if found:
-            lines += ["", f"{verdict}"]
-            for need, names in found:
-                owners = ", ".join(dict.fromkeys(name.partition("_")[2] for name in names))
-                lines.append(f"  {', '.join(names)}: {need.format(owners)}")
-    return lines + [f"  {tail}" for tail in tails]
+        mine = [need for need in found if need.verdict == verdict]
+        if mine:
+            lines += ["", f"{verdict}", *(f"  {', '.join(need.names)}: {need.motion}" for need in mine)]
+    return lines + [f"  {tail}" for tail in together]

@@ -173,13 +173,13 @@ def _robot(text: str) -> Robot:
         return read_yaml(path)
 
 
-def fitted(fit: Fit) -> FittedModel:
-    """The identified model of a fit."""
+def fitted(fit: Fit, model: Model | None = None) -> FittedModel:
+    """The identified model of a fit; ``model`` is the one it was made with, where that is still at hand."""
     found = fit.provenance.get("model")
     if not isinstance(found, Mapping):
         raise EstimationError("fit: no model in its provenance; it was not written by 'identify'")
     rigid = _robot(found["rigid"])
-    model = build_model(rigid)
+    model = model or build_model(rigid)
     laws = laws_from_dict(found["friction"]) if found["friction"] else None
     ties = symmetric_ties(rigid) if found["symmetric"] else no_ties(model.parameters)
     names = (*ties.names, *(laws.names if laws else ()))

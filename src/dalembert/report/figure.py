@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError
 from dalembert.model import Model
-from dalembert.robot import BASE, Anchor, Coupling, JointType
+from dalembert.report.skeleton import skeleton
 
 __all__ = ["Sketch", "draw", "sketch"]
 
@@ -43,51 +43,18 @@ class Sketch:
 
 def sketch(model: Model, y: ArrayLike | None = None) -> Sketch:
     """The stick figure at a configuration (home unless given)."""
-    robot = model.robot
-    poses = model.poses_kernel()(model.home if y is None else y)["poses"][0]
-    at = {name: (p[9:], p[:9].reshape(3, 3)) for name, p in zip(robot.body_names, poses, strict=True)}
-    at[BASE] = (np.zeros(3), np.eye(3))
-
-    def point(anchor: Anchor) -> Array:
-        position, rotation = at[anchor.body]
-        return np.asarray(position + rotation @ anchor.placement.p)
-
-    joints = []
-    ends: dict[str, list[Array]] = {name: [] for name in at}
-    for body in robot.bodies:
-        origin, rotation = at[body.parent]
-        place = origin + rotation @ body.placement.p  # where the joint sits in its parent
-        ends[body.parent].append(place)
-        ends[body.name].append(at[body.name][0])
-        if body.joint.steps:
-            axis = at[body.name][1] @ np.array(body.joint.steps[0].axis)
-            joints.append((body.joint.name, place, axis))
-            if body.joint.type in (JointType.PRISMATIC, JointType.CYLINDRICAL):  # the way travelled
-                ends[body.name].append(place)
-    rods = []
-    for loop in robot.loops:
-        if isinstance(loop, Coupling):
-            continue
-        a, b = point(loop.a), point(loop.b)
-        ends[loop.a.body].append(a)
-        ends[loop.b.body].append(b)
-        rods.append((loop.name, np.array([a, b])))
-    links = tuple((name, _polyline(points)) for name, points in ends.items() if name != BASE and len(points) > 1)
-    driven = {name.partition(".")[0] for motor in robot.motors for name, _ in motor.turns}
-    frames = tuple((name, *at[name]) for name in robot.body_names)
-    return Sketch(links, tuple(joints), frozenset(driven), tuple(rods), frames, robot.platform)
-
-
-def _polyline(points: Sequence[Array]) -> Array:
-    """One line through a body's points: in order of the angle about their centre when there are more than two."""
-    unique: Array = np.unique(np.round(np.array(points), 9), axis=0).astype(float)
-    if len(unique) <= 2:
-        return unique
-    centred = unique - unique.mean(axis=0)
-    plane = np.linalg.svd(centred)[2][:2]
-    angle = np.arctan2(centred @ plane[1], centred @ plane[0])
-    order = np.argsort(angle)
-    return unique[[*order, order[0]]]
+    lines = skeleton(model)
+    configuration = model.home if y is None else np.asarray(y, dtype=float)
+    points = lines.points(configuration)[0]
+    origin, rotation = (values[0] for values in lines.poses(configuration))
+    return Sketch(
+        links=tuple((name, points[list(through)]) for name, through in lines.links),
+        joints=tuple((name, points[at], rotation[lines.owner[own]] @ axis) for name, at, own, axis in lines.joints),
+        actuated=lines.actuated,
+        loops=tuple((name, points[[a, b]]) for name, a, b in lines.loops),
+        frames=tuple((name, origin[k + 1], rotation[k + 1]) for k, name in enumerate(model.robot.body_names)),
+        platform=model.robot.platform,
+    )
 
 
 def draw(model: Model, path: Path, y: ArrayLike | None = None) -> None:

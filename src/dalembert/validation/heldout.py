@@ -7,7 +7,7 @@ that no model predicts), once decimated like the identification and once at full
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from dalembert.logs import Log, LogSource
 from dalembert.parameters import inertial_names, is_physical
 from dalembert.signals import SignalSettings, SlowMask, plan, prepared
 
-__all__ = ["GroupScore", "Validation", "validate"]
+__all__ = ["GroupScore", "Validation", "payload_values", "settings_of", "validate"]
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class Validation:
     share ``reversal_share`` of all: there the sign of a measured velocity is noise, and true parameters err too.
     ``mass_positive``: share of configurations along the logs where the mass matrix is positive definite;
     ``mass_smallest``: its smallest eigenvalue there, relative to the largest. ``inconsistent``: bodies that are not
-    physically consistent, empty for base fits (which have no bodies).
+    physically consistent, empty for base fits (which have no bodies). ``sources``: the logs, for pictures.
     """
 
     fit: str
@@ -69,10 +69,11 @@ class Validation:
     notes: tuple[str, ...]
     projection: str = ""
     physical: bool = False
+    sources: tuple[LogSource, ...] = field(default=(), repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        return asdict(self)
+        """JSON values; all but the logs themselves."""
+        return {name: value for name, value in asdict(replace(self, sources=())).items() if name != "sources"}
 
     def __str__(self) -> str:
         """A few lines: errors per row group, mass matrix, consistency."""
@@ -187,7 +188,7 @@ def validate(fit: Fit, logs: LogSource | Iterable[LogSource], *, signals: Signal
         reversal_error=_relative(raw, less=away), reversal_share=1.0 - _count(away) / _count(raw),
         rows=scores, raw=_scores(kept.groups, raw, units), mass_positive=positive, mass_smallest=smallest,
         inconsistent=_inconsistent(model), notes=_notes(fit, sources), projection=model.projection,
-        physical=model.physical,
+        physical=model.physical, sources=sources,
     )  # fmt: skip
 
 
@@ -206,7 +207,7 @@ def _mass(model: FittedModel, sources: Sequence[LogSource], settings: Sequence[S
     for source, treated in zip(sources, settings, strict=True):
         run = Run(source, plan(source, treated))
         step = max(1, run.plan.samples // _CONFIGURATIONS)
-        closing, pi = Closing(model.model, run), _with_payload(model, source.info.payload)
+        closing, pi = Closing(model.model, run), payload_values(model, source.info.payload)
         for signals in prepared(source, run.plan, BLOCK):
             y = closing(signals)[0][-signals.first % step :: step]
             if len(y):
@@ -217,7 +218,7 @@ def _mass(model: FittedModel, sources: Sequence[LogSource], settings: Sequence[S
     return good / count, smallest
 
 
-def _with_payload(model: FittedModel, payload: str) -> Array:
+def payload_values(model: FittedModel, payload: str) -> Array:
     """Standard parameters with the payloads a log does not carry at zero."""
     pi = model.pi.copy()
     for body in model.payloads:

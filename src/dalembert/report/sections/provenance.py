@@ -1,0 +1,88 @@
+"""What was done and with what: robot, files, options, versions."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import Any
+
+from dalembert.report.evidence import Evidence
+from dalembert.report.numbers import significant
+from dalembert.report.sections.contract import Content
+
+__all__ = ["section"]
+
+_PACKAGES = ("numpy", "scipy", "casadi", "clarabel")
+
+
+def section(evidence: Evidence) -> Content:
+    """One line in words, and everything needed to do it again."""
+    fit, model = evidence.fit, evidence.model
+    provenance = fit.provenance
+    logs = [_log(record, False) for record in provenance.get("logs", ())]
+    if evidence.validation:
+        logs += [_source(source.info) for source in evidence.validation.sources]
+    described = provenance.get("model", {})
+    options = [
+        ("method", fit.method),
+        ("projection", described.get("projection", "")),
+        ("friction", _friction(described.get("friction"))),
+        ("symmetric bodies tied", "yes" if described.get("symmetric") else "no"),
+        ("payloads", ", ".join(described.get("payloads", ())) or "none"),
+        *((f"{fit.method}: {name}", _setting(value)) for name, value in provenance.get("settings", {}).items()),
+    ]
+    versions = [("dalembert", str(provenance.get("dalembert", ""))), ("Python", platform.python_version())]
+    versions += [(name, version(name)) for name in _PACKAGES]
+    robot = _robot(model.described, model.model) if model else {}
+    shown = {
+        "logs": logs, "options": [(k, v) for k, v in options if v], "versions": versions, "robot": robot,
+        "notes": list(provenance.get("notes", ())), "fit": fit, "description": described.get("described", ""),
+        "columns": len(fit.parameters), "seconds": _seconds(provenance.get("logs", ())),
+    }  # fmt: skip
+    return Content("provenance", "What was done", "What was done", shown)
+
+
+def _seconds(logs: Any) -> str:
+    return significant(sum(record["samples"] / record["rate"] for record in logs), 3)
+
+
+def _log(record: Any, held_out: bool) -> dict[str, Any]:
+    return {
+        "name": record["name"], "path": record["path"], "sha256": record["sha256"], "held_out": held_out,
+        "samples": record["samples"], "rate": significant(record["rate"], 4),
+        "seconds": significant(record["samples"] / record["rate"], 3), "payload": record["payload"],
+        "cutoff": significant(record["cutoff"], 3) if record["cutoff"] else "none", "decimate": record["decimate"],
+    }  # fmt: skip
+
+
+def _source(info: Any) -> dict[str, Any]:
+    return {
+        "name": info.name, "path": info.path, "sha256": info.sha256, "held_out": True, "samples": info.samples,
+        "rate": significant(info.rate, 4), "seconds": significant(info.duration, 3), "payload": info.payload,
+        "cutoff": "", "decimate": "",
+    }  # fmt: skip
+
+
+def _friction(laws: Any) -> str:
+    if not laws:
+        return "the robot's own"
+    return ", ".join(dict.fromkeys(str(law["model"]) for law in laws.values()))
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, float):
+        return significant(value, 4)
+    if isinstance(value, list | tuple):
+        return ", ".join(_setting(item) for item in value)
+    return "" if value is None else str(value)
+
+
+def _robot(described: Any, model: Any) -> dict[str, Any]:
+    kind = "over-actuated" if model.n > model.r else "under-actuated" if model.n < model.r else "fully actuated"
+    count = len(described.loops)
+    loops = f"{count or 'no'} closed loop{'s' if count != 1 else ''}"
+    return {
+        "name": described.name,
+        "source": described.source,
+        "text": f"{len(described.bodies)} bodies, {loops}, mobility {model.r}, {model.n} motors ({kind})",
+    }
