@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dalembert.errors import ExportError, choices
 from dalembert.export.contract import Exporter, Options, Written
+from dalembert.export.robots import write_mjcf, write_urdf, write_yaml
 from dalembert.export.source import identified
 from dalembert.export.sources import write_c, write_casadi, write_python
 from dalembert.export.tables import write_csv
@@ -15,6 +16,9 @@ from dalembert.identification.fit import Fit
 __all__ = ["FORMATS", "export", "format_of"]
 
 FORMATS: Mapping[str, tuple[Exporter, tuple[str, ...]]] = {
+    "urdf": (write_urdf, (".urdf",)),
+    "mjcf": (write_mjcf, (".xml", ".mjcf")),
+    "yaml": (write_yaml, (".yaml", ".yml")),
     "csv": (write_csv, (".csv",)),
     "c": (write_c, (".c", "")),
     "casadi": (write_casadi, (".casadi",)),

@@ -130,6 +130,9 @@ class ConicProgram:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.max_threads = 1
+        settings.chordal_decomposition_enable = (
+            False  # cones of 4 or 8 rows gain nothing; it panics on a constant entry
+        )
         settings.equilibrate_enable = False  # the variables are whitened already; scaling the cones loses digits
         settings.tol_gap_rel = settings.tol_feas = tolerance
         settings.tol_gap_abs = EXACT_COST * max(float(self.t @ self.t), 1.0) if not self._log_dets else tolerance

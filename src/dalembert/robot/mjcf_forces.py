@@ -80,7 +80,7 @@ class _Efforts:
         """Add one effort with one parameter, unless it does nothing."""
         if value == 0.0:
             return
-        if value < 0.0 and kind is not EffortKind.SPRING:
+        if value < 0.0 and kind not in (EffortKind.SPRING, EffortKind.OFFSET):
             raise self.tree.error(f"{kind} effort {name!r}: found {value:g}, expected a number >= 0")
         name = unique_name(name, [e.name for e in self.efforts if e.kind is kind])
         effort = Effort(name, kind, on, rest=rest, force=force)
@@ -104,7 +104,15 @@ def read_efforts(mujoco: Any, tree: MjcfTree, motors: list[Motor]) -> tuple[list
         out.add(EffortKind.ROTOR, motor.name, on, _value(tree.model, "actuator_armature", i))
         if "damping" not in off:
             out.add(EffortKind.VISCOUS, motor.name, on, _value(tree.model, "actuator_damping", i))
+        out.add(EffortKind.OFFSET, motor.name, on, _bias(mujoco, tree.model, i))
     return out.efforts, out.values
+
+
+def _bias(mujoco: Any, model: Any, i: int) -> float:
+    """Constant torque an actuator works against; a bias that depends on the motion is a controller's."""
+    constant, *moving = model.actuator_biasprm[i].tolist()
+    affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
+    return -float(constant) if affine and not any(moving) else 0.0
 
 
 def _value(model: Any, name: str, index: int) -> float:

@@ -18,7 +18,7 @@ from dalembert.robot.mjcf_ignored import ignored
 from dalembert.robot.mjcf_loops import read_loops
 from dalembert.robot.mjcf_tree import MjcfTree, read_tree
 
-__all__ = ["read_mjcf"]
+__all__ = ["compiled", "read_mjcf"]
 
 
 def read_mjcf(path: str | Path) -> Robot:
@@ -30,18 +30,24 @@ def read_mjcf(path: str | Path) -> Robot:
     simulate and a robot description has no place for is named in one warning each.
     """
     file = Path(path)
+    robot, _, tree = compiled(file)
+    for message in ignored(_mujoco(), tree):
+        warnings.warn(f"{file}: {message}", stacklevel=2)
+    return robot
+
+
+def compiled(file: Path) -> tuple[Robot, Any, MjcfTree]:
+    """The robot, MuJoCo's model, and how one follows from the other."""
     mujoco = _mujoco()
     model = _compile(mujoco, file)
     tree = read_tree(str(file), model, _home(mujoco, model))
     if not tree.bodies:
         raise tree.error("no moving body, expected at least one joint")
-    for message in ignored(mujoco, tree):
-        warnings.warn(f"{file}: {message}", stacklevel=2)
     motors = read_motors(mujoco, tree)
     efforts, values = read_efforts(mujoco, tree, motors)
     loops = read_loops(mujoco, tree)
     try:
-        return Robot(
+        robot = Robot(
             name=_model_name(model, file),
             bodies=tuple(tree.bodies),
             loops=tuple(loops),
@@ -51,10 +57,11 @@ def read_mjcf(path: str | Path) -> Robot:
             home=tree.home,
             limits=_limits(tree),
             nominal={**tree.nominal, **values},
-            source=file.name,
+            source=str(file),
         )
     except RobotError as error:
         raise RobotError(f"{file}: {error}") from None
+    return robot, model, tree
 
 
 def _mujoco() -> Any:

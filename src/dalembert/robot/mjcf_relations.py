@@ -25,7 +25,7 @@ from dalembert.robot.description import (
 from dalembert.robot.geometry import Placement
 from dalembert.robot.interchange import body_poses, effort_values, number_text, spring_values, unique_name
 
-__all__ = ["Relations"]
+__all__ = ["Relations", "is_motor_offset", "motor_offset", "offset_attributes"]
 
 _AXIS_ARM = 0.1  # m along a hinge's axis, where the second of the two points sits that hold it
 _ATTRIBUTES = {
@@ -33,6 +33,23 @@ _ATTRIBUTES = {
     EffortKind.VISCOUS: "damping",
     EffortKind.COULOMB: "frictionloss",
 }
+
+
+def is_motor_offset(robot: Robot, effort: Effort) -> bool:
+    """True for an offset a motor works against, which MuJoCo has as the bias of the actuator."""
+    return effort.kind is EffortKind.OFFSET and effort.on in [Coordinate(motor.turns) for motor in robot.motors]
+
+
+def motor_offset(robot: Robot, motor: Motor) -> float:
+    """The offset of the first motor with these turns, zero for the others."""
+    first = next(m for m in robot.motors if m.turns == motor.turns)
+    own = [e for e in robot.efforts if e.kind is EffortKind.OFFSET and e.on == Coordinate(motor.turns)]
+    return sum(robot.nominal.get(e.parameters[0], 0.0) for e in own) if first is motor else 0.0
+
+
+def offset_attributes(offset: float) -> dict[str, str]:
+    """An actuator whose force is its control less a constant."""
+    return {"gaintype": "fixed", "gainprm": "1", "biastype": "affine", "biasprm": f"{number_text(-offset)} 0 0"}
 
 
 class Relations:
@@ -136,7 +153,10 @@ class Relations:
     # motors
 
     def _motor(self, motor: Motor) -> None:
-        element = ET.SubElement(self.actuator, "motor", name=motor.name)
+        offset = motor_offset(self.robot, motor)
+        element = ET.SubElement(self.actuator, "general" if offset else "motor", name=motor.name)
+        for name, value in offset_attributes(offset).items() if offset else ():
+            element.set(name, value)
         if len(motor.turns) == 1:
             ((coordinate, ratio),) = motor.turns
             element.set("joint", coordinate)
@@ -149,7 +169,7 @@ class Relations:
     # efforts that are not a joint's own
 
     def _effort(self, effort: Effort) -> None:
-        if not any(effort_values(self.robot, effort)):
+        if not any(effort_values(self.robot, effort)) or is_motor_offset(self.robot, effort):
             return
         if effort.kind is EffortKind.SPRING:
             stiffness, rest = spring_values(self.robot, effort)

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import ExportError
-from dalembert.robot.description import BASE, Anchor, Body, Coupling, Distance, Effort, EffortKind, Robot
+from dalembert.parameters import BodyInertia
+from dalembert.robot.description import BASE, Anchor, Body, Coordinate, Coupling, Distance, Effort, EffortKind, Robot
 from dalembert.robot.geometry import IDENTITY, Placement, rotation_about
 from dalembert.robot.interchange import (
     body_inertia,
@@ -27,7 +28,7 @@ from dalembert.robot.mjcf_forces import ball_armature, ball_damping
 from dalembert.robot.mjcf_relations import Relations
 from dalembert.robot.mjcf_tree import HOME_TURN
 
-__all__ = ["write_mjcf"]
+__all__ = ["mjcf_text", "principal", "sayable", "write_mjcf"]
 
 _TINY = "1e-12"  # kg: what MuJoCo wants on a massless body; the reader takes it as none
 _TINY_INERTIA = "1e-14 1e-14 1e-14"
@@ -42,9 +43,14 @@ def write_mjcf(robot: Robot, path: str | Path) -> None:
     Joints of several coordinates become several MuJoCo joints named after the coordinates; ball and free joints
     stay whole unless something acts on one of their coordinates. A screw becomes a turn and a slide held by an
     equality. ExportError names what MuJoCo cannot say: loops of kind slide and cylinder, nominal values of
-    offsets, constant forces and user-written laws, inertias that are not physical.
+    offsets that are no motor's, of constant forces and user-written laws, inertias that are not physical.
     """
-    write_atomically(Path(path), _Mjcf(robot).text())
+    write_atomically(Path(path), mjcf_text(robot))
+
+
+def mjcf_text(robot: Robot) -> str:
+    """The text of an MJCF file."""
+    return _Mjcf(robot).text()
 
 
 class _Mjcf:
@@ -124,13 +130,7 @@ class _Mjcf:
         if inertia is None:
             ET.SubElement(element, "inertial", pos="0 0 0", mass=_TINY, diaginertia=_TINY_INERTIA)
             return
-        moments, axes = _principal(inertia.tensor)
-        if not inertia.mass > 0.0 or moments[0] <= _SMALLEST or moments[0] + moments[1] < moments[2]:
-            raise ExportError(
-                f"body {body.name!r}: mass {inertia.mass:g} kg and principal moments of inertia "
-                f"{', '.join(f'{m:.3g}' for m in moments)} kg m^2 are those of no body, which MuJoCo refuses; "
-                "expected physically consistent nominal values"
-            )
+        moments, axes = principal(body.name, inertia)
         ET.SubElement(
             element,
             "inertial",
@@ -215,13 +215,29 @@ _ATTRIBUTES = {
 }
 
 
-def _principal(tensor: tuple[float, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def sayable(robot: Robot, effort: Effort) -> bool:
+    """False for an effort MJCF has no counterpart of."""
+    if effort.kind is EffortKind.OFFSET:
+        return any(effort.on == Coordinate(motor.turns) for motor in robot.motors)
+    if effort.kind is EffortKind.FORCE:
+        whole = [b.joint for b in robot.bodies if b.joint.type in _WHOLE]
+        return any(effort.force in (ball_damping(joint), ball_armature(joint)) for joint in whole)
+    return effort.kind not in (EffortKind.CONSTANT, EffortKind.BASIS)
+
+
+def principal(body: str, inertia: BodyInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Principal moments, ascending, and axes; the third of a flat body made exactly the sum of the others."""
-    xx, xy, xz, yy, yz, zz = tensor
+    xx, xy, xz, yy, yz, zz = inertia.tensor
     moments, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     flat = moments[0] + moments[1]
     if flat < moments[2] <= flat * (1.0 + _ROUNDING):
         moments[2] = flat
+    if not inertia.mass > 0.0 or moments[0] <= _SMALLEST or moments[0] + moments[1] < moments[2]:
+        raise ExportError(
+            f"body {body!r}: mass {inertia.mass:g} kg and principal moments of inertia "
+            f"{', '.join(f'{m:.3g}' for m in moments)} kg m^2 are those of no body, which MuJoCo refuses; "
+            "expected physically consistent nominal values"
+        )
     return moments, axes if np.linalg.det(axes) > 0.0 else -axes
 
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.errors import RobotError, choices
 from dalembert.robot.description import (
@@ -26,25 +27,32 @@ from dalembert.robot.urdf_side import read_side, side_path
 from dalembert.robot.urdf_tree import ONE_AXIS, UrdfJoint, UrdfTree
 from dalembert.robot.xml_tree import Element, read_xml
 
-__all__ = ["read_urdf"]
+__all__ = ["inertial_frame", "read_urdf"]
 
 _ZERO: Vector = (0.0, 0.0, 0.0)
 
 
-def read_urdf(path: str | Path, side: str | Path | None = None, *, floating: bool = False) -> Robot:
+def read_urdf(
+    path: str | Path, side: str | Path | None = None, *, floating: bool = False, beside: bool = True
+) -> Robot:
     """The robot of a URDF file and its side YAML: the one given, else ``NAME.dalembert.yaml`` if beside the file.
 
     Links are bodies and joint frames are link frames, so coordinates and placements are URDF's own. The root link
     is the base and its inertia does nothing; with ``floating`` it is a free body. ``mimic`` becomes a coupling,
     ``dynamics`` viscous and Coulomb efforts. Every joint is its own motor, seen on the joint's side, except mimics;
     where the file has transmissions, only the joints they name. A link called ``base`` that is not the root is
-    renamed ``base_2``.
+    renamed ``base_2``. ``beside`` False: the side YAML beside the file is not looked for.
     """
     robot = _Urdf(read_xml(Path(path), "robot"), floating).robot()
-    beside = side_path(Path(path))
-    if side is None and not beside.is_file():
+    found = side_path(Path(path)) if side is None else Path(side)
+    if side is None and not (beside and found.is_file()):
         return robot
-    return read_side(robot, beside if side is None else Path(side))
+    return read_side(robot, found)
+
+
+def inertial_frame(rpy: str) -> NDArray[np.float64]:
+    """Rotation of an ``rpy`` attribute that was read before."""
+    return rpy_rotation([float(word) for word in rpy.split()])
 
 
 class _Urdf:
@@ -70,7 +78,7 @@ class _Urdf:
                 efforts=tuple(efforts),
                 limits=limits,
                 nominal={**nominal, **effort_values},
-                source=file.name,
+                source=str(file),
             )
         except RobotError as error:
             raise RobotError(f"{self.root.file}: {error}") from None

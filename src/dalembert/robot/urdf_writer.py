@@ -28,9 +28,10 @@ from dalembert.robot.interchange import (
     write_atomically,
 )
 from dalembert.robot.joints import JointType, Step
+from dalembert.robot.updating import joint_efforts
 from dalembert.robot.urdf_side import side_path, side_text
 
-__all__ = ["write_urdf"]
+__all__ = ["beside", "urdf_texts", "write_urdf"]
 
 _WHOLE = {JointType.FIXED: "fixed", JointType.PLANAR: "planar", JointType.FREE: "floating"}
 
@@ -41,12 +42,17 @@ def write_urdf(robot: Robot, path: str | Path) -> None:
     Joints of several coordinates become chains of links without mass, with joints named after the coordinates;
     a screw becomes a turn and a slide that mimics it. Couplings to one coordinate are mimics.
     """
-    urdf, side = _Urdf(robot).text(), side_text(_beside(robot))
+    urdf, side = urdf_texts(robot)
     write_atomically(Path(path), urdf)
     write_atomically(side_path(Path(path)), side)
 
 
-def _beside(robot: Robot) -> Robot:
+def urdf_texts(robot: Robot) -> tuple[str, str]:
+    """The URDF file, and the side YAML that goes beside it."""
+    return _Urdf(robot).text(), side_text(beside(robot))
+
+
+def beside(robot: Robot) -> Robot:
     """What the side file has to say: the robot without what URDF says."""
     said = all(is_dynamics(robot, effort) for effort in robot.efforts)
     own = _one_axis(robot)
@@ -69,6 +75,7 @@ class _Urdf:
         self.robot = robot
         self.root = ET.Element("robot", name=robot.name)
         self.links = [BASE, *robot.body_names]
+        self.efforts, _ = joint_efforts(robot)
         self.mimics = {
             loop.coordinate: loop for loop in robot.loops if isinstance(loop, Coupling) and is_mimic(robot, loop)
         }
@@ -155,10 +162,12 @@ class _Urdf:
         return min([UNBOUNDED, *(m.torque_limit for m in motors)])
 
     def _friction(self, coordinate: str) -> Iterator[tuple[str, str]]:
+        """Friction on the joint alone, its motor's included; the side file says whose it is."""
         kinds = {EffortKind.VISCOUS: "damping", EffortKind.COULOMB: "friction"}
-        for effort in self.robot.efforts:
-            if effort.name == coordinate and is_dynamics(self.robot, effort):
-                yield kinds[effort.kind], number_text(self.robot.nominal[effort.parameters[0]])
+        for kind, name in kinds.items():
+            value = self.efforts.get(coordinate, {}).get(kind, 0.0)
+            if value > 0.0:
+                yield name, number_text(value)
 
 
 def _one_axis(robot: Robot) -> set[str]:
