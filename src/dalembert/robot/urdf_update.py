@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.robot.description import BASE, EffortKind, Robot
-from dalembert.robot.interchange import body_inertia, number_text
+from dalembert.robot.description import BASE, Effort, EffortKind, Robot
+from dalembert.robot.interchange import body_inertia, effort_values, number_text
 from dalembert.robot.updating import check_same, joint_efforts
 from dalembert.robot.urdf_reader import inertial_frame, read_urdf
 from dalembert.robot.urdf_side import side_text
 from dalembert.robot.urdf_tree import UrdfTree
-from dalembert.robot.urdf_writer import beside
+from dalembert.robot.urdf_writer import beside, is_dynamics
 from dalembert.robot.xml_edit import Tag, XmlText
 from dalembert.robot.xml_tree import read_xml
 
@@ -44,9 +44,14 @@ def updated_urdf(robot: Robot, template: Path) -> tuple[bytes, str | None]:
         values = own.get(joint.name, {})
         if joint.one_axis:
             _dynamics(text, joints[joint.name], values.get(EffortKind.VISCOUS), values.get(EffortKind.COULOMB))
-    said = replace(robot, nominal={}, name=plain.name, source=plain.source)
-    same = said == replace(plain, nominal={})
+    said = replace(robot, nominal={}, efforts=(), name=plain.name, source=plain.source, bodies=plain.bodies)
+    same = said == replace(plain, nominal={}, efforts=()) and all(_said(robot, effort) for effort in robot.efforts)
     return text.result(), None if same else side_text(beside(robot))
+
+
+def _said(robot: Robot, effort: Effort) -> bool:
+    """True for friction ``<dynamics>`` gives back, and for one that does nothing."""
+    return is_dynamics(robot, effort) or not any(effort_values(robot, effort))
 
 
 def _inertial(text: XmlText, link: Tag, robot: Robot, body: str) -> None:
@@ -68,14 +73,15 @@ def _inertial(text: XmlText, link: Tag, robot: Robot, body: str) -> None:
     origin = tag.first("origin")
     R = np.eye(3) if origin is None else inertial_frame(origin.attributes.get("rpy", "0 0 0"))
     turned = (R.T @ tensor @ R)[np.triu_indices(3)]
-    if origin is None:
+    if origin is None and any(inertia.com):
         text.prepend(tag, f'<origin xyz="{com}" rpy="0 0 0"/>')
-    else:
+    elif origin is not None:
         text.set(origin, {"xyz": com})
     for child in tag.all("mass"):
         text.set(child, {"value": mass})
     for child in tag.all("inertia"):
-        text.set(child, {n: number_text(v) for n, v in zip(_ENTRIES, turned, strict=True)})
+        entries = dict(zip(_ENTRIES, turned.tolist(), strict=True))
+        text.set(child, {n: number_text(v) for n, v in entries.items() if v or n in child.attributes})
 
 
 def _dynamics(text: XmlText, joint: Tag, viscous: float | None, coulomb: float | None) -> None:
