@@ -80,8 +80,8 @@ def _inertial(text: XmlText, link: Tag, robot: Robot, body: str) -> None:
     for child in tag.all("mass"):
         text.set(child, {"value": mass})
     for child in tag.all("inertia"):
-        entries = dict(zip(_ENTRIES, turned.tolist(), strict=True))
-        text.set(child, {n: number_text(v) for n, v in entries.items() if v or n in child.attributes})
+        values = dict(zip(_ENTRIES, turned.tolist(), strict=True))
+        text.set(child, {n: number_text(v) for n, v in values.items() if v or n in child.attributes})
 
 
 def _dynamics(text: XmlText, joint: Tag, viscous: float | None, coulomb: float | None) -> None:
