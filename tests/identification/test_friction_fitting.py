@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.identification.recovery import model_of
 
 from dalembert.errors import EstimationError
+from dalembert.excitation import Fourier
 from dalembert.identification.friction import (
     MODELS,
     CoordinateMotion,
@@ -22,6 +26,10 @@ from dalembert.identification.friction import (
     select_friction,
     solve_nonnegative,
 )
+from dalembert.identification.identify import identify
+from dalembert.signals import SignalSettings, SlowMask
+from dalembert.simulation.synthetic import random_recording
+from dalembert.validation import validate
 
 
 @given(seed=st.integers(0, 10**6))
@@ -174,3 +182,17 @@ def test_selection_refuses_nonsense() -> None:
         select_friction([MODELS["none"]], lambda model, fold: FoldError(1, 1, 1, 0), folds)
     with pytest.raises(EstimationError, match="no finite error"):
         select_friction([MODELS["none"]], lambda model, fold: FoldError(1, 1, np.nan, 1), folds)
+
+
+def test_a_level_at_rest_that_a_mask_hides_is_not_invented() -> None:
+    """With slow samples left out, a Stribeck speed among them would leave Fs open: torques of 1e2 N m at standstill."""
+    model, rng = model_of("scara"), np.random.default_rng(3)
+    first, second = (random_recording(model, rng, family=Fourier(5, 5.0), rate=500.0, name=n) for n in ("a", "b"))
+    mask = SlowMask(0.05, "relative")
+    fit = identify(model, first.log, friction="stribeck", signals=SignalSettings(mask=mask))
+    assert fit.prepared.laws is not None
+    slow = fit.prepared.rigid.runs[0].plan.slow
+    for (_, law), limit in zip(fit.prepared.laws.laws, slow, strict=True):
+        assert all(shape.value >= 0.99 * limit for shape in law.shape)
+    found = validate(fit.fit, replace(second.log, tau=second.torque), signals=SignalSettings(decimate=1))
+    assert found.raw_relative_error < 0.02

@@ -7,7 +7,7 @@ friction coordinate and decimated by the same low-pass with the same samples lef
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +93,24 @@ class Tracks:
     def scales(self) -> dict[str, MotionScale]:
         """Size of the motion of every coordinate over all logs."""
         gathered: dict[str, list[CoordinateMotion]] = {name: [] for name in self.places}
+        slowest = np.full(len(self.places), np.inf)
         for run in self.rigid.runs:
             for track in self.blocks(run):
+                slowest = np.minimum(slowest, self._slowest(track))
                 for name, motion in zip(self.places, self.motions(run, track), strict=True):
                     gathered[name].append(motion)
-        return {name: MotionScale.of(motions) for name, motions in gathered.items()}
+        seen = np.where(np.isfinite(slowest), slowest, 0.0)
+        return {
+            name: replace(MotionScale.of(motions), slowest=float(least))
+            for (name, motions), least in zip(gathered.items(), seen, strict=True)
+        }
+
+    def _slowest(self, track: _Track) -> Array:
+        """Smallest speed of each coordinate (c,) among the samples that weigh in a row it enters."""
+        used = np.zeros(track.xd.shape, dtype=bool)
+        for row, coordinate in self.entries:
+            used[:, coordinate] |= track.weight[row] > 0.0
+        return np.asarray(np.where(used, np.abs(track.xd), np.inf).min(axis=0))
 
     def laws(self, model: FrictionModel) -> FrictionLaws:
         """The friction model on every coordinate, set by the size of its motion."""

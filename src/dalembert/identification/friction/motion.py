@@ -63,13 +63,15 @@ class CoordinateMotion:
 class MotionScale:
     """Size of a coordinate's motion: where laws take their default speeds and lengths from.
 
-    ``lower``, ``upper``: extreme positions [rad or m]; ``top``: largest speed; ``counts``: samples per speed bin.
+    ``lower``, ``upper``: extreme positions [rad or m]; ``top``: largest speed; ``slowest``: the smallest speed that is
+    not masked; ``counts``: samples per speed bin.
     """
 
     lower: float
     upper: float
     top: float
     quantum: float = 0.0
+    slowest: float = 0.0
     counts: Array = field(default_factory=lambda: np.zeros(_BINS), repr=False, compare=False)
 
     @classmethod
@@ -88,7 +90,7 @@ class MotionScale:
         if not np.isfinite(lower):
             raise EstimationError("motion scale: no samples, expected at least one")
         counts.flags.writeable = False
-        return cls(lower, upper, top, quantum, counts)
+        return cls(lower, upper, top, quantum, counts=counts)
 
     @property
     def span(self) -> float:

@@ -17,7 +17,8 @@ from dalembert.identification.rows import Array
 __all__ = ["SmoothCoulomb", "Stribeck"]
 
 # The characteristic speed is searched where the log can tell it: above a share of the top speed that a joint crosses in
-# a few samples, below the top speed. The search starts at this percentile of the speeds.
+# a few samples and above what is masked (a level at rest that no row sees can be anything), below the top speed. The
+# search starts at this percentile of the speeds.
 _SLOWEST = 1e-3
 _START_PERCENT = 20.0
 
@@ -47,7 +48,7 @@ class _SpeedShape(Memoryless):
 
     def scaled(self, scale: MotionScale) -> Self:
         top = scale.top if scale.top > 0.0 else 1.0  # a coordinate that never moves: any speed gives zero columns
-        lower = _SLOWEST * top
+        lower = max(_SLOWEST * top, min(scale.slowest, 0.5 * top))
         typical = min(max(scale.speed(_START_PERCENT), 3.0 * lower), top)
         vs = typical if math.isnan(self.vs) else self.vs
         return replace(self, vs=vs, lower=min(lower, vs), upper=max(top, vs), typical=typical)
