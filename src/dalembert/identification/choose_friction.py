@@ -29,7 +29,7 @@ from dalembert.identification.linear import solve_linear
 from dalembert.identification.observation import LogRows
 from dalembert.identification.rows import RowBlock, Rows
 
-__all__ = ["COMPARED", "Part", "auto_friction", "fitted_shapes", "nonnegative_columns"]
+__all__ = ["COMPARED", "Part", "auto_friction", "first_fit", "fitted_shapes", "nonnegative_columns"]
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -71,6 +71,12 @@ def _fit(rows: Rows, columns: Sequence[int]) -> tuple[Array, Array]:
     r = combine(factors, weights)
     mask = nonnegative_columns([rows.parameters[k] for k in columns])
     return solve_nonnegative(r[:, list(columns)], r[:, -1], mask).values, weights
+
+
+def first_fit(rows: Rows, columns: Sequence[int]) -> Array:
+    """Values of base columns by weighted least squares with presliding coefficients >= 0."""
+    with one_thread():
+        return _fit(rows, columns)[0]
 
 
 def _weight(r: Array, y: Array, count: float) -> float:

@@ -30,6 +30,7 @@ def fit_lines(fit: Fit) -> list[str]:
         lines.append(f"{fit.message}; {fit.remedy}" if fit.remedy else fit.message)
     header = ("parameter", "value", "sigma", "robust", "95 % from", "to", "unit", "determined")
     lines += ["", *aligned([header, *(_cells(p) for p in fit.parameters)], right=range(1, 6))]
+    lines += _gains(fit)
     lines += _regroupings(fit.parameters)
     if fit.standard:
         lines += _standard(fit)
@@ -57,6 +58,16 @@ def _verdict(p: FitParameter) -> str:
         return ""
     zero = p.low is not None and p.high is not None and p.low <= 0.0 <= p.high
     return _SHORT[Verdict(p.verdict)] + (", about 0" if zero and p.verdict == Verdict.WELL else "")
+
+
+def _gains(fit: Fit) -> list[str]:
+    """Torque constants found with the parameters."""
+    found = fit.provenance.get("gains")
+    if not found:
+        return []
+    cells = [(motor, number(g["value"], ".5g"), number(g["sigma"], ".2g")) for motor, g in found.items()]
+    return ["", "torque constants, times what the channel map says", *aligned(
+        [("motor", "gain", "sigma"), *cells], right=(1, 2), indent="  ")]  # fmt: skip
 
 
 def _regroupings(parameters: Sequence[FitParameter]) -> list[str]:

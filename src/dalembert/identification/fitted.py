@@ -43,7 +43,8 @@ class FittedModel:
     """An identified model: ``values`` (p,) for the columns of its rows, dependent ones at zero for base fits.
 
     The rigid part is ``model`` with parameters ``pi``; ``laws`` are the friction laws beside it, on ``places`` of
-    ``described``, the robot as it was before they replaced its own friction.
+    ``described``, the robot as it was before they replaced its own friction. ``load`` (p,): rigid parameters that the
+    transmitted loads are computed with, for friction that depends on them.
     """
 
     model: Model
@@ -55,6 +56,7 @@ class FittedModel:
     sigma: Array
     payloads: tuple[str, ...]
     physical: bool
+    load: Array | None = None
 
     @property
     def pi(self) -> Array:
@@ -68,7 +70,7 @@ class FittedModel:
         """Rows of logs, with columns that match ``values``."""
         return rows_of(
             self.model, sources, signals=signals, projection=self.projection, sigma=self.sigma, payloads=self.payloads,
-            described=self.described, laws=self.laws, ties=self.ties,
+            described=self.described, laws=self.laws, ties=self.ties, load=self.load,
         )  # fmt: skip
 
 
@@ -99,6 +101,7 @@ def rows_of(
     described: Robot,
     laws: FrictionLaws | None,
     ties: Ties,
+    load: Array | None = None,
 ) -> Rows:
     """Rows of logs under a model, friction laws and ties."""
     places = friction_coordinates(described) if laws is not None else {}
@@ -106,7 +109,7 @@ def rows_of(
     rigid = LogRows(
         model, sources, signals=signals, projection=projection, sigma=sigma, payloads=payloads, dry=dry
     )  # fmt: skip
-    rows: Rows = rigid if laws is None else FrictionRows(Tracks(rigid, places), laws)
+    rows: Rows = rigid if laws is None else FrictionRows(Tracks(rigid, places, load), laws)
     return rows if len(ties.names) == len(ties.matrix) else TiedRows(rows, ties)
 
 
@@ -152,7 +155,7 @@ def laws_from_dict(data: Mapping[str, Any]) -> FrictionLaws:
 
 def describe(
     described: Robot, rigid: Robot, laws: FrictionLaws | None, projection: str, sigma: Array, payloads: Sequence[str],
-    symmetric: bool,
+    symmetric: bool, load: Array | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """What ``fit.json`` must hold to rebuild the model."""
     return {
@@ -163,6 +166,7 @@ def describe(
         "sigma": sigma.tolist(),
         "payloads": list(payloads),
         "symmetric": symmetric,
+        **({} if load is None else {"load": load.tolist()}),
     }
 
 
@@ -190,5 +194,5 @@ def fitted(fit: Fit, model: Model | None = None) -> FittedModel:
         values[names.index(columns.get(name, name))] = value
     return FittedModel(
         model, _robot(found["described"]), laws, ties, values, found["projection"], np.array(found["sigma"]),
-        tuple(found["payloads"]), bool(fit.standard),
+        tuple(found["payloads"]), bool(fit.standard), np.array(found["load"]) if "load" in found else None,
     )  # fmt: skip

@@ -16,10 +16,11 @@ from dalembert.errors import EstimationError
 from dalembert.identification.friction import CoordinateMotion, FrictionLaws, FrictionModel, MotionScale
 from dalembert.identification.observation import BLOCK, KEPT_BYTES, Closing, Decimated, LogRows, Run
 from dalembert.identification.rows import RowBlock
+from dalembert.model import Model
 from dalembert.robot import Coordinate, Distance
 from dalembert.signals import prepared
 
-__all__ = ["FrictionRows", "Tracks"]
+__all__ = ["FrictionRows", "Tracks", "load_shares"]
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class _Track:
     """Motion of all friction coordinates over a block: ``x xd xdd`` (n, c), entries of ``D`` (nnz, n) that bring an
-    effort on a coordinate into a row, weights of the samples in each row (rows, n).
+    effort on a coordinate into a row, weights of the samples in each row (rows, n), ``load`` (n, c) where asked for.
     """
 
     x: Array
@@ -35,13 +36,18 @@ class _Track:
     xdd: Array
     D: Array
     weight: Array
+    load: Array | None = None
 
 
 class Tracks:
-    """Motion of a robot's friction coordinates along the logs of some rigid rows; kept when small enough."""
+    """Motion of a robot's friction coordinates along the logs of some rigid rows; kept when small enough.
 
-    def __init__(self, rigid: LogRows, places: Mapping[str, Coordinate | Distance]) -> None:
-        self.rigid, self.places = rigid, dict(places)
+    ``load`` (p,) are rigid parameters of an earlier fit: with them each coordinate's motion carries what it transmits.
+    """
+
+    def __init__(self, rigid: LogRows, places: Mapping[str, Coordinate | Distance], load: Array | None = None) -> None:
+        self.rigid, self.places, self.load = rigid, dict(places), load
+        self._shares = None if load is None else load_shares(rigid.model, self.places)
         self._kernel = rigid.model.coordinates_kernel(rigid.projection, self.places)
         self.entries = tuple(zip(*(index.tolist() for index in self._kernel.nonzeros["D"]), strict=True))
         samples = sum(run.plan.samples for run in rigid.runs)
@@ -56,14 +62,25 @@ class Tracks:
             return
         closing, kept = Closing(self.rigid.model, run), []
         for signals in prepared(run.source, run.plan, BLOCK):
-            out = self._kernel.compact(*closing(signals), self.rigid.sigma)
+            state = closing(signals)
+            out = self._kernel.compact(*state, self.rigid.sigma)
             x, xd, xdd = (self._full(out[name], name).T for name in ("x", "xd", "xdd"))
-            track = _Track(x, xd, xdd, np.array(out["D"]), self.rigid.weights(signals))
+            track = _Track(x, xd, xdd, np.array(out["D"]), self.rigid.weights(signals), self._loads(run, state))
             if self._keep:
                 kept.append(track)
             yield track
         if self._keep:
             self._kept[run.name] = kept
+
+    def _loads(self, run: Run, state: tuple[Array, Array, Array]) -> Array | None:
+        """Effort (n, c) each coordinate transmits, by the rigid model of the earlier fit."""
+        if self.load is None or self._shares is None:
+            return None
+        model = self.rigid.model
+        pi = self.load.copy()
+        pi[list(self.rigid.absent(run))] = 0.0
+        tau = model.torque_kernel()(*state, pi, np.zeros(model.n))["tau"]
+        return np.asarray(np.asarray(tau) @ self._shares.T)
 
     def _full(self, compact: Array, name: str) -> Array:
         dense = np.zeros((len(self.places), compact.shape[1]))
@@ -85,8 +102,9 @@ class Tracks:
     def motions(self, run: Run, track: _Track) -> list[CoordinateMotion]:
         """The motion of each coordinate over a block."""
         quantum, period = self.quantum(run), run.source.info.period
+        loads = [None] * len(self.places) if track.load is None else list(track.load.T)
         return [
-            CoordinateMotion(track.x[:, k], track.xd[:, k], track.xdd[:, k], period, float(quantum[k]))
+            CoordinateMotion(track.x[:, k], track.xd[:, k], track.xdd[:, k], period, float(quantum[k]), loads[k])
             for k in range(len(self.places))
         ]
 
@@ -114,9 +132,32 @@ class Tracks:
 
     def laws(self, model: FrictionModel) -> FrictionLaws:
         """The friction model on every coordinate, set by the size of its motion."""
-        if model.needs_load:
-            raise EstimationError(f"friction {model.name!r} needs the load of each joint; it is not offered here yet")
         return FrictionLaws.of(model, self.scales())
+
+
+def load_shares(model: Model, places: Mapping[str, Coordinate | Distance]) -> Array:
+    """(c, n): efforts on the friction coordinates that balance the motors' torques, the smallest where several do.
+
+    What a passive joint of a loop carries, and what preload adds to an over-actuated robot's motors, no rigid model
+    tells: both are refused.
+    """
+    if model.n > model.r:
+        raise EstimationError(
+            f"friction that depends on the load: robot {model.robot.name!r} has {model.n} motors for {model.r} "
+            "motions, so the loads depend on the unknown preload; expected another friction model"
+        )
+    T = model.robot.motor_map()
+    turns = []
+    for name, place in places.items():
+        row = model.robot.linear_map([place.terms])[0] if isinstance(place, Coordinate) else np.zeros(model.n_y)
+        share = np.linalg.lstsq(T.T, row, rcond=None)[0]
+        if not row.any() or not np.allclose(share @ T, row, atol=1e-9):
+            raise EstimationError(
+                f"friction that depends on the load: no motor turns {name!r}, so its load is a force of the loop; "
+                "expected another friction model"
+            )
+        turns.append(share)
+    return np.asarray(np.linalg.pinv(np.array(turns).T))
 
 
 class FrictionRows:

@@ -50,6 +50,11 @@ class Gains:
     rank: int
     condition: float
 
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Value and sigma by motor, JSON values."""
+        sigma = [None] * len(self.motors) if self.sigma is None else self.sigma.tolist()
+        return {m: {"value": v, "sigma": s} for m, v, s in zip(self.motors, self.values.tolist(), sigma, strict=True)}
+
     def gain(self, motor: str) -> float:
         """The gain of one motor."""
         if motor not in self.motors:
@@ -62,7 +67,8 @@ class DriveGains:
     """Gains from rows whose columns hold, beside those of the parameters, one torque column for each motor.
 
     ``columns`` maps motors to the names of their torque columns (the rows of each motor's torque at nominal gain 1, in
-    the rows' projection; their y is not used). ``known`` gives the weighed parameters, such as the payload's mass.
+    the rows' projection); y is the torque of motors whose gain is known, zero where there is none. ``known`` gives the
+    weighed parameters, such as the payload's mass.
     """
 
     columns: Mapping[str, str]
@@ -86,12 +92,12 @@ class DriveGains:
         if not any(factor.rows for factor in factors):
             raise EstimationError("gains: the source has no rows, expected at least one block of rows")
         value = np.array([self.known[names[i]] for i in known])
-        # unknowns [g, beta_free] and the known column: T g - W_f beta = W_k pi_k
+        # unknowns [g, beta_free] and the known side: T g - W_f beta = W_k pi_k - y
         # equal noise in all torque columns stays equal only in rows that are not weighted
         weighted = self.method is not GainsMethod.TORQUE
         scales = self._scales(factors, torque, free, known, value) if weighted else np.ones(len(factors))
         R = combine(factors, scales)
-        T, Wf, c = R[:, torque], R[:, free], R[:, known] @ value
+        T, Wf, c = R[:, torque], R[:, free], R[:, known] @ value - R[:, -1]
         solution = solve_linear(np.column_stack([T, -Wf]), c)
         x = self._solve(T, Wf, c) if solution.full_rank else None
         status, message = Status.CONVERGED, ""
@@ -102,7 +108,7 @@ class DriveGains:
             status, message = Status.NOT_CONVERGED, "no finite solution: the payload is not seen in the torque"
         x = solution.values if x is None else x
         residual = float(np.linalg.norm(T @ x[: len(torque)] - Wf @ x[len(torque) :] - c))
-        measured = float(np.linalg.norm(T @ x[: len(torque)]))
+        measured = float(np.linalg.norm(T @ x[: len(torque)] + R[:, -1]))
         left = rows.dof_share * sum(f.count for f in factors) - len(x)
         # first-order spread: the residual of the equations through the linear map at the solution
         sigma = residual / np.sqrt(left) * np.linalg.norm(solution.half, axis=1) if left > 0.0 else None
@@ -143,11 +149,11 @@ class DriveGains:
         """Weights 1/sigma of the groups, from the residual of the common linear solution."""
         ones = np.ones(len(factors))
         R = combine(factors, ones)
-        c = R[:, known] @ value
+        c = R[:, known] @ value - R[:, -1]
         x = solve_linear(np.column_stack([R[:, torque], -R[:, free]]), c).values
         sigma = np.zeros(len(factors))
         for g, f in enumerate(factors):
-            gap = np.column_stack([f.R[:, torque], -f.R[:, free]]) @ x - f.R[:, known] @ value
+            gap = np.column_stack([f.R[:, torque], -f.R[:, free]]) @ x - f.R[:, known] @ value + f.R[:, -1]
             sigma[g] = np.linalg.norm(gap) / np.sqrt(max(f.count, 1.0))
         size = float(np.linalg.norm(c)) / np.sqrt(max(sum(f.count for f in factors), 1.0))
         floor = 1e-9 * size  # an exact fit must not hide the other groups

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import EstimationError
 from dalembert.identification.choose_friction import nonnegative_columns
 from dalembert.identification.constraints import Constraints
+from dalembert.identification.drive import calibrated, find_gains, unknown_motors
 from dalembert.identification.essential import Essential, Reduction
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import describe
@@ -110,10 +111,18 @@ def identify(
         chosen = keeping(chosen, constraints)
     if prior is None and isinstance(chosen, Physical | Sdp):
         prior = Prior(model.robot.nominal, source="nominal values of the robot")
-    prepared = prepare_problem(
-        model, logs, projection=projection, signals=signals, payload=payload, friction=friction, symmetric=symmetric,
-        sigma=sigma, prior=prior, constraints=constraints, progress=progress,
-    )  # fmt: skip
+    sources = logs if isinstance(logs, Sequence) else [logs]
+    asked: dict[str, Any] = {
+        "projection": projection, "signals": signals, "payload": payload, "symmetric": symmetric, "sigma": sigma,
+        "prior": prior, "constraints": constraints, "progress": progress,
+    }  # fmt: skip
+    gains = None
+    if motors := unknown_motors(sources):
+        progress(f"finding the torque constants of {', '.join(motors)}")
+        law = None if friction in (FrictionSource.AUTO, FrictionSource.AUTO.value) else friction
+        gains = find_gains(prepare_problem(model, sources, friction=law, **asked), motors)
+        sources = [calibrated(log, dict(zip(gains.motors, gains.values.tolist(), strict=True))) for log in sources]
+    prepared = prepare_problem(model, sources, friction=friction, **asked)
     prepared, dropped = without_idle_elements(prepared)
     reduced = None
     if essential is not None:
@@ -123,7 +132,9 @@ def identify(
         prepared = replace(prepared, problem=reduced.problem, notes=(*prepared.notes, str(reduced)))
     progress(f"estimating by {chosen.method}")
     estimate, robust = solve(prepared, chosen)
-    return Identification.of_fit(make_fit(prepared, estimate, robust, dropped), prepared, estimate, robust, reduced)
+    extra = {} if gains is None else {"gains": gains.to_dict()}
+    fit = make_fit(prepared, estimate, robust, dropped, extra)
+    return Identification.of_fit(fit, prepared, estimate, robust, reduced)
 
 
 def make_fit(
@@ -143,7 +154,7 @@ def make_fit(
         "columns": {new: old for old, new in shown.items()},
         "model": describe(
             prepared.described, prepared.model.robot, prepared.laws, prepared.rigid.projection, prepared.rigid.sigma,
-            prepared.rigid.payloads, prepared.symmetric,
+            prepared.rigid.payloads, prepared.symmetric, prepared.load,
         ),
         "logs": [_log_record(run) for run in prepared.rigid.runs],
         "settings": dict(estimate.settings),

@@ -160,7 +160,7 @@ class LogRows:
 
     def run_blocks(self, run: Run) -> Iterator[RowBlock]:
         """The rows of one log."""
-        absent = self._absent(run)
+        absent = self.absent(run)
         present = [np.array([int(c) not in absent for c in columns], dtype=bool) for columns, _ in self._rows]
         groups = [Decimated(run.plan) for _ in self._rows]
         torques = [self.model.robot.motor_names.index(name) for name in run.source.info.torques]
@@ -201,7 +201,7 @@ class LogRows:
                 )
         return gamma
 
-    def _absent(self, run: Run) -> frozenset[int]:
+    def absent(self, run: Run) -> frozenset[int]:
         """Columns of the payload bodies this log does not carry."""
         names = {n for body in self.payloads if body != run.source.info.payload for n in inertial_names(body)}
         return frozenset(k for k, name in enumerate(self.parameters) if name in names)

@@ -19,7 +19,7 @@ from dalembert.identification.base import (
     structural_rows,
     symmetric_ties,
 )
-from dalembert.identification.choose_friction import COMPARED, auto_friction, fitted_shapes
+from dalembert.identification.choose_friction import COMPARED, auto_friction, first_fit, fitted_shapes
 from dalembert.identification.constraints import Constraints
 from dalembert.identification.fitted import TiedRows, dry_rows
 from dalembert.identification.friction import (
@@ -27,11 +27,12 @@ from dalembert.identification.friction import (
     FrictionLaws,
     FrictionModel,
     FrictionSource,
+    LoadDependent,
     friction_coordinates,
     parse_friction,
     without_friction,
 )
-from dalembert.identification.friction_rows import FrictionRows, Tracks
+from dalembert.identification.friction_rows import FrictionRows, Tracks, load_shares
 from dalembert.identification.observation import LogRows
 from dalembert.identification.prior import Prior
 from dalembert.identification.problem import Problem
@@ -78,6 +79,7 @@ class Prepared:
     problem: Problem
     symmetric: bool
     notes: tuple[str, ...]
+    load: Array | None = None  # rigid parameters of the earlier fit that transmitted loads come from
 
 
 def with_payloads(robot: Robot, payloads: Sequence[str]) -> Robot:
@@ -140,7 +142,8 @@ def structural_base(
         extra = []
         for k, (_, law) in enumerate(laws.laws):
             x, xd, xdd = (out[name].reshape(count, -1)[:, k] for name in ("x", "xd", "xdd"))
-            efforts = _generic_columns(law, CoordinateMotion(x, xd, xdd, 1.0))
+            load = np.random.default_rng(k).uniform(-1.0, 1.0, count)  # of unrelated states any number will do
+            efforts = _generic_columns(law, CoordinateMotion(x, xd, xdd, 1.0, load=load))
             extra.append(into[:, :, k, None] * efforts[:, None, :])
         columns = np.concatenate([columns, *extra], axis=2)
         names, order = (*names, *laws.names), (*laws.names, *order)
@@ -195,6 +198,9 @@ def prepare_problem(
         friction = selection.chosen
     laws = None
     if isinstance(friction, FrictionModel):
+        if friction.needs_load:
+            progress(f"friction {friction.name}: a first fit without it gives the loads")
+            place.find_loads(friction)
         rigid, tracks = place.with_motion(friction)
         progress(f"friction {friction.name}: fitting its shapes")
         laws = fitted_shapes(tracks, friction, lambda found: place.base(rigid, found))
@@ -213,7 +219,8 @@ def prepare_problem(
     )  # fmt: skip
     said = tuple(note for run in rigid.runs for note in (*run.source.info.notes, *run.plan.notes))
     return Prepared(
-        described, rigid.model, rows, rigid, laws, ties, base, problem, symmetric, (*rigid.model.notes, *said, *notes)
+        described, rigid.model, rows, rigid, laws, ties, base, problem, symmetric, (*rigid.model.notes, *said, *notes),
+        place.load if laws is not None and laws.laws[0][1].needs_load else None,
     )  # fmt: skip
 
 
@@ -229,6 +236,7 @@ class _Place:
     payloads: tuple[str, ...]
     carried: tuple[str, ...]
     sigma: Array | None = None
+    load: Array | None = None
     known: dict[str, tuple[LogRows, Tracks]] = field(default_factory=dict)
 
     def rigid(self, law: FrictionModel | None) -> tuple[LogRows, Model]:
@@ -246,11 +254,24 @@ class _Place:
 
     def with_motion(self, law: FrictionModel) -> tuple[LogRows, Tracks]:
         """Rigid rows and the friction coordinates' motion; shared by models that replace the same efforts."""
-        key = str(law.has_offset)
+        key = f"{law.has_offset} {law.needs_load}"
         if key not in self.known:
             rows, _ = self.rigid(law)
-            self.known[key] = rows, Tracks(rows, friction_coordinates(self.described))
+            load = self.load if law.needs_load else None
+            self.known[key] = rows, Tracks(rows, friction_coordinates(self.described), load)
         return self.known[key]
+
+    def find_loads(self, law: FrictionModel) -> None:
+        """Rigid parameters by a fit of the same friction without what depends on the load."""
+        first = FrictionModel(law.name, tuple(term for term in law.terms if not isinstance(term, LoadDependent)))
+        rigid, tracks = self.with_motion(first)
+        load_shares(rigid.model, tracks.places)
+        laws = fitted_shapes(tracks, first, lambda found: self.base(rigid, found))
+        rows = FrictionRows(tracks, laws)
+        columns = list(self.base(rigid, laws).independent)
+        values = np.zeros(len(rows.parameters))
+        values[columns] = first_fit(rows, columns)
+        self.load = values[: len(rigid.parameters)]
 
     def rows(self, laws: FrictionLaws | None) -> tuple[LogRows, Rows]:
         """Rigid rows, and those with the laws' columns."""

@@ -61,6 +61,9 @@ _MOTION = {
     "Fv": "speeds of {0} over its whole range",
     "Fc": "speeds of {0} of both signs, well away from zero",
     "Fs": "speeds of {0} of both signs, well away from zero",
+    "Fr": "speeds of {0} over its whole range, slow ones too",
+    "Fl": "speeds of {0} of both signs under loads of different size",
+    "Fd": "reversals of {0} far enough apart for its friction to build up",
     "off": "motion of {0} in both directions",
     "k": "positions of {0} over its whole range",
     "kr": "positions of {0} over its whole range",
@@ -81,7 +84,7 @@ _MOTION = {
 def default_hint(name: str) -> str:
     """The motion that would help, from the symbol a parameter's name starts with."""
     symbol, _, owner = name.partition("_")
-    motion = _MOTION.get(symbol.removesuffix("R"), "faster and wider motion of {0}")
+    motion = _MOTION.get(symbol.removesuffix("R").rstrip("0123456789"), "faster and wider motion of {0}")
     return motion.format(owner or name)
 
 

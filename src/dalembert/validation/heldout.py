@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import EstimationError
 from dalembert.identification.aligned import aligned
+from dalembert.identification.drive import calibrated
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import FittedModel, fitted
 from dalembert.identification.observation import BLOCK, Closing, Run
@@ -173,6 +174,8 @@ def validate(fit: Fit, logs: LogSource | Iterable[LogSource], *, signals: Signal
     sources = tuple(logs) if isinstance(logs, Iterable) and not isinstance(logs, Log) else (logs,)
     if not sources:
         raise EstimationError("validation: no log given, expected at least one")
+    gains = {motor: found["value"] for motor, found in fit.provenance.get("gains", {}).items()}
+    sources = tuple(calibrated(source, gains) for source in sources)
     model = fitted(fit)
     settings = [signals or settings_of(fit, source) for source in sources]
     units = {row.name: row.unit for row in fit.rows}
