@@ -79,9 +79,9 @@ def _inertial(text: XmlText, link: Tag, robot: Robot, body: str) -> None:
         text.set(origin, {"xyz": com})
     for child in tag.all("mass"):
         text.set(child, {"value": mass})
+    every = {n: number_text(v) for n, v in zip(_ENTRIES, turned.tolist(), strict=True)}
     for child in tag.all("inertia"):
-        values = dict(zip(_ENTRIES, turned.tolist(), strict=True))
-        text.set(child, {n: number_text(v) for n, v in values.items() if v or n in child.attributes})
+        text.set(child, every)  # all six: urdfdom drops the mass of a link that lacks one, zero or not
 
 
 def _dynamics(text: XmlText, joint: Tag, viscous: float | None, coulomb: float | None) -> None:
