@@ -112,6 +112,7 @@ def test_demo_weighs_the_payload(tmp_path: Path) -> None:
     # twice the interval: the search is stopped by the clock, so that the noise meets another motion each time
     assert abs(payload["found"] - payload["weighed"]) < payload["high"] - payload["low"] < 0.05
     assert all(Path(file).stat().st_size > 0 for file in found["files"])
+    assert {"fit.json", "report.html", "unseen.parquet"} <= {Path(file).name for file in found["files"]}
 
 
 WRONG = [

@@ -207,11 +207,10 @@ def _shown(model: Model, results: Sequence[Tracked], picture: str | None) -> lis
         for k, motor in enumerate(model.robot.motor_names):
             less = 100.0 * one.reduction[k]
             rows.append([
-                one.name if k == 0 else "", motor, f"{1e3 * s.rms_error[k]:.4g} m{units[k]}",
-                f"{1e3 * s.max_error[k]:.4g} m{units[k]}", f"{less:.1f} %" if np.isfinite(less) else "",
-                f"{s.rms_torque[k]:.4g}",
+                one.name if k == 0 else "", motor, f"m{units[k]}", f"{1e3 * s.rms_error[k]:.4g}",
+                f"{1e3 * s.max_error[k]:.4g}", f"{less:.1f} %" if np.isfinite(less) else "", f"{s.rms_torque[k]:.4g}",
             ])  # fmt: skip
-    head = ["controller", "motor", "RMS error", "largest", f"less than {results[0].name}", "RMS torque [N m or N]"]
+    head = ["controller", "motor", "unit", "RMS error", "largest", f"below {results[0].name}", "RMS torque"]
     if rows:
         lines.append(table("", head, rows))
     if picture is not None:

@@ -42,13 +42,9 @@ def demo(
         "11 N m was never logged and drops out of the projected equations",
         f"loops closed from the motor angles alone to {story.closure:.1e} m; {seconds:.0f} s in all",
         "",
-        f"look at:  {_report(files)}",
+        f"look at:  {next(f for f in files if f.suffix == '.html')} in a browser: the verdicts on top, then the torque",
+        "          of the motion that was never seen, and M_load among the parameters",
         "then:     dalembert show dualv -o dualv.png",
         f"          dalembert export {output / 'fit.json'} --to c -o {output / 'c'}",
         "          dalembert new my-robot.yaml --from urdf my-robot.urdf",
     )
-
-
-def _report(files: list[Path]) -> str:
-    """The page to open, else the folder's fit."""
-    return str(next((f for f in files if f.suffix == ".html"), next(f for f in files if f.name == "fit.json")))

@@ -21,6 +21,7 @@ from dalembert.identification.identify import Identification, identify
 from dalembert.logs import Log, write_log
 from dalembert.model import build_model
 from dalembert.motion import Closer
+from dalembert.report import write_report
 from dalembert.robot import load_robot
 from dalembert.simulation import ComputedTorque, Options, Preload, Sensing
 from dalembert.studies.laboratory import Laboratory
@@ -56,10 +57,11 @@ class Story:
         return self.fit["M_load"]
 
     def write(self, folder: Path) -> list[Path]:
-        """Design, logs and fit as files; the logs first, so that a report never stands without them."""
+        """Design, logs, fit and report as files; the report last, so that it never stands without the others."""
         files = write_design(self.design, folder / "design")
         files += [write_log(log, folder / f"{log.info.name}.parquet") for log in self.logs]
-        return [*files, *write_fit(self.fit.fit, folder)]
+        files += write_fit(self.fit.fit, folder)
+        return [*files, write_report(folder, self.fit, self.validation)]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values."""
