@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from dalembert.errors import UsageError
 from dalembert.model import Model, build_model
 from dalembert.robot import Robot, load_robot
 
-__all__ = ["AsJson", "RobotName", "Settings", "emit", "load", "model_of", "note", "plain", "steps", "table"]
+__all__ = ["AsJson", "RobotName", "Settings", "command", "emit", "load", "model_of", "note", "plain", "steps", "table"]
 
 _err = Console(stderr=True, soft_wrap=True, highlight=False)
 _out = Console(soft_wrap=True, highlight=False)
@@ -48,6 +49,11 @@ def steps(what: str) -> Iterator[Callable[[str], None]]:
         return
     start = time.monotonic()
     yield lambda text: note(f"{what}: {text}") if time.monotonic() - start > 1.0 else None
+
+
+def command(*words: object) -> str:
+    """A ``dalembert`` command as it is typed, to print as the next step."""
+    return shlex.join(["dalembert", *map(str, words)])
 
 
 def load(name: str, settings: Sequence[str] | None = None) -> Robot:

@@ -17,6 +17,7 @@ __all__ = ["COMMANDS", "app", "run"]
 COMMANDS = {
     "robots": "list the catalog",
     "show": "bodies, joints, loops, motors and efforts of a robot, and a picture",
+    "new": "a robot file of your own, from URDF, MJCF or a table of MDH rows",
     "base": "count the base parameters and print how the standard ones regroup",
     "excite": "a motion that makes the parameters visible",
     "simulate": "an experiment without a robot, written as a log",
