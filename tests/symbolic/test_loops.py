@@ -160,6 +160,22 @@ def test_projected_torques_equal_w_pi_whatever_the_preload(name: str, rng: np.ra
 
 
 @each_robot
+def test_friction_of_a_motor_stands_in_its_own_row_alone(name: str) -> None:
+    """Not merely as a zero of rounding: a slow joint masks every row its dry friction is said to be in."""
+    robot = closed(name)
+    model, column = robot.model, {p: k for k, p in enumerate(robot.model.parameters)}
+    if model.default_projection != "actuators":
+        pytest.skip("motor torques are not the rows of this model")
+    rows, columns = model.regressor_kernel("actuators").nonzeros["W"]
+    single = {motor.turns[0][0]: k for k, motor in enumerate(robot.robot.motors) if len(motor.turns) == 1}
+    for effort in robot.robot.efforts:
+        terms = getattr(effort.on, "terms", ())
+        if len(terms) == 1 and terms[0][0] in single:
+            for parameter in effort.parameters:
+                assert set(rows[columns == column[parameter]]) <= {single[terms[0][0]]}, parameter
+
+
+@each_robot
 def test_motor_torque_is_of_minimum_norm_and_keeps_the_preload_apart(name: str, rng: np.random.Generator) -> None:
     robot = closed(name)
     model, s = robot.model, robot.states
