@@ -11,12 +11,13 @@ from tests.identification.synthetic import PARAMETERS, base_set, beta, make_prob
 from dalembert.errors import EstimationError
 from dalembert.identification.bounded import Bounded
 from dalembert.identification.constraints import Constraints, Equality
+from dalembert.identification.freedom import base_freedom
 from dalembert.identification.irls import Irls
 from dalembert.identification.iv import Iv
 from dalembert.identification.linear import solve_linear
 from dalembert.identification.ols import Ols
 from dalembert.identification.problem import Problem
-from dalembert.identification.substitution import Constrained, base_freedom, keeping
+from dalembert.identification.substitution import Constrained, keeping
 from dalembert.identification.tls import Tls
 from dalembert.identification.uncertainty import robust_covariance
 from dalembert.identification.wls import Wls
@@ -82,8 +83,8 @@ def test_agrees_with_bounded_least_squares_where_no_bound_holds():
 
 def test_a_parameter_that_is_regrouped_restricts_nothing():
     spec = Constraints(fixed={"XX_arm": 5.0})
-    _, N, pivots = base_freedom(problem_with(spec))
-    assert N.shape == (len(base_set().independent),) * 2 and len(pivots) == len(N)
+    left = base_freedom(problem_with(spec))
+    assert left.whole and len(left.pivots) == len(base_set().independent)
     found, free = (m.estimate(problem_with(spec)) for m in (keeping(Wls(), spec), Wls()))
     np.testing.assert_array_equal(found.values, free.values)
 

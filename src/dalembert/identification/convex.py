@@ -10,6 +10,7 @@ from scipy.linalg import solve_triangular
 
 from dalembert.identification.constraints import Resolved
 from dalembert.identification.factor import triangle
+from dalembert.identification.freedom import base_freedom
 from dalembert.identification.linear import solve_linear
 from dalembert.identification.objective import Objective, pseudo_basis
 from dalembert.identification.outcome import finish, status_of
@@ -98,8 +99,11 @@ def physical_estimate(
     data = R[:, list(problem.kept)]
     gain_p = objective.data_share * tangent @ tangent.T @ B.T  # (p, k): score of the base columns -> standard
     half, half_p = data @ (B @ gain_p), data @ gain_p.T
-    plain = solve_linear(data, R[:, -1])
-    own = status_of(problem, plain)
+    # what is fixed, as at an earlier stage, needs no row of its own
+    free = base_freedom(problem)
+    plain = solve_linear(data @ free.N, R[:, -1] - data @ free.start)
+    determined = free.determined(plain.determined)
+    own = status_of(problem, plain, determined)
     return finish(
         method,
         problem,
@@ -109,7 +113,7 @@ def physical_estimate(
         spread=half.T @ half,
         rank=plain.rank,
         condition=plain.condition,
-        determined=plain.determined,
+        determined=determined,
         status=own if status[0].ok else status,
         settings=settings,
         iterations=iterations,

@@ -63,21 +63,27 @@ def own_scales(problem: Problem) -> tuple[Array, Array]:
     return 1.0 / sigma, sigma
 
 
-def status_of(problem: Problem, solution: LinearSolution) -> tuple[Status, str]:
-    """The status of a linear solution and one line that says what was found."""
-    names = problem.names
+def status_of(
+    problem: Problem, solution: LinearSolution, determined: NDArray[np.bool_] | None = None
+) -> tuple[Status, str]:
+    """The status of a linear solution and one line that says what was found.
+
+    ``determined`` (k,) of the base values, where the solution is of what constraints leave free of them.
+    """
+    sure = solution.determined if determined is None else determined
+    count = len(solution.values)
     if problem.torque_norm == 0.0:
         return Status.NO_TORQUE, "the measured torque is zero in every row"
-    if problem.freedom < len(names):
+    if problem.freedom < count:
         return (
             Status.TOO_FEW_ROWS,
-            f"{problem.freedom:g} degrees of freedom in the rows for {len(names)} parameters",
+            f"{problem.freedom:g} degrees of freedom in the rows for {count} parameters",
         )
     if not solution.full_rank:
-        open_ = [n for n, ok in zip(names, solution.determined, strict=True) if not ok]
+        open_ = [n for n, ok in zip(problem.names, sure, strict=True) if not ok]
         return (
             Status.RANK_DEFICIENT,
-            f"rank {solution.rank} of {len(names)}; not determined: {', '.join(open_)}",
+            f"rank {solution.rank} of {count}; not determined: {', '.join(open_)}",
         )
     return Status.CONVERGED, ""
 

@@ -1,8 +1,6 @@
 """Fixed, zero and tied standard parameters for the methods that estimate base parameters.
 
-What is certain of standard parameters, ``pi = x0 + Z u``, leaves the base values ``beta = B pi`` in ``b0 + N v``: the
-certain part goes to the torque's side and v is estimated. A parameter that only stands in a group with others that are
-free restricts nothing, and is left as it is.
+The certain part of the base values goes to the torque's side, what is free of them is estimated.
 """
 
 from __future__ import annotations
@@ -11,38 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
 
 from dalembert.errors import EstimationError
 from dalembert.identification.bounded import Bounded
 from dalembert.identification.constraints import Constraints
 from dalembert.identification.factor import Factor, triangle
+from dalembert.identification.freedom import base_freedom
 from dalembert.identification.outcome import finish
 from dalembert.identification.physical import Physical
 from dalembert.identification.problem import Estimate, Estimator, Problem, Score
 from dalembert.identification.rows import Array, RowBlock, Rows
 from dalembert.identification.sdp import Sdp
 
-__all__ = ["Constrained", "base_freedom", "keeping"]
-
-SAME = 1e-9  # of a direction of base space, relative to the largest: entries of B are of the size of lengths
-
-
-def base_freedom(problem: Problem) -> tuple[Array, Array, tuple[int, ...]]:
-    """``b0`` (k,) and ``N`` (k, v) of the base values the constraints allow; which base values v stands for."""
-    resolved = problem.constraints.resolve(problem.parameters)
-    x0, Z = resolved.basis()
-    B = problem.base_map()
-    moves = B @ Z
-    _, R, order = qr(moves.T, mode="economic", pivoting=True)
-    size = np.abs(np.diag(R))
-    rank = int(np.sum(size > SAME * max(float(size.max(initial=0.0)), 1.0)))
-    N = np.zeros((len(B), rank))
-    pivots = np.sort(order[:rank])
-    N[order] = np.vstack([np.eye(rank), solve_triangular(R[:rank, :rank], R[:rank, rank:]).T])
-    N = N[:, np.argsort(order[:rank])]
-    start = B @ x0
-    return start - N @ start[pivots], N, tuple(int(k) for k in pivots)
+__all__ = ["Constrained", "keeping"]
 
 
 def keeping(estimator: Estimator, constraints: Constraints) -> Estimator:
@@ -70,17 +49,16 @@ class Constrained:
 
     def estimate(self, problem: Problem) -> Estimate:
         """See :class:`~dalembert.identification.problem.Estimator`."""
-        b0, N, pivots = base_freedom(problem)
-        if N.shape[0] == N.shape[1]:
+        free = base_freedom(problem)
+        if free.whole:
             return self.inner.estimate(problem)
-        found = self.inner.estimate(_reduced(problem, b0, N, pivots))
-        moved = np.abs(N) > 0.0
-        determined = np.asarray(~(moved & ~found.determined).any(axis=1))
+        b0, N = free.start, free.N
+        found = self.inner.estimate(_reduced(problem, b0, N, free.pivots))
         gain = N @ found.score.gain @ N.T
         return finish(
             self.method, problem, b0 + N @ found.values, found.score.scales, gain=gain, rank=found.rank,
             condition=found.condition, status=(found.status, found.message), settings=found.settings,
-            determined=determined,
+            determined=free.determined(found.determined),
             covariance=None if found.covariance is None else N @ found.covariance @ N.T,
             iterations=found.iterations,
             score=Score(gain, found.score.scales, found.score.loss, found.score.instruments),
