@@ -27,7 +27,7 @@ class Freedom:
     @property
     def whole(self) -> bool:
         """True when the constraints restrict no base value."""
-        return self.N.shape[0] == self.N.shape[1]
+        return len(self.pivots) == len(self.start)
 
     def determined(self, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Base values (k,) that the determined ones of v (f,) fix."""

@@ -112,7 +112,7 @@ class Dynamics:
         """N for any r independent combinations of coordinate rates, ``velocities`` (r, n_y): ``N (V N)^{-1}``."""
         natural = self._natural_N
         inverse = solve(ca.densify(ca.mtimes(ca.SX(ca.DM(velocities)), natural)), ca.SX.eye(self.r))
-        found = ca.mtimes(natural, inverse)
+        found: SX = ca.mtimes(natural, inverse)
         # V N (V N)^{-1} is the identity: where v is the rate of one coordinate, that row is known without rounding.
         # Friction of one motor then stands in that motor's row alone, and its slow samples spoil no other.
         for k, row in enumerate(np.asarray(velocities, dtype=float)):
