@@ -18,11 +18,13 @@ from dalembert.identification.fit import Fit
 from dalembert.report import write_report
 from dalembert.report.builder import contents, page
 from dalembert.report.evidence import gather
+from dalembert.report.reach import beyond, ranges, sensors, shares
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 SECTIONS = [
-    "provenance", "verdicts", "parameters", "torque", "correlation", "singular", "coverage", "closure", "mass",
+    "verdicts", "parameters", "torque", "correlation", "singular", "coverage", "closure", "mass",
     "motion", "comparison",
+    "provenance",
 ]  # fmt: skip
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 
@@ -167,7 +169,7 @@ def test_a_fit_from_a_file_shows_what_it_has(tmp_path):
     """Without its logs a report has no pictures of them; with a validation it shows that one's."""
     fit, validation = dualv()
     stored = Fit.from_json(fit.to_json())
-    assert [c.key for c in contents(gather(stored))] == ["provenance", "verdicts", "parameters"]
+    assert [c.key for c in contents(gather(stored))] == ["verdicts", "parameters", "provenance"]
     with_logs = [c.key for c in contents(gather(stored, validation))]
     assert with_logs == [s for s in SECTIONS if s not in ("correlation", "singular", "comparison")]
     Page(write_report(tmp_path / "new" / "folder", stored, validation).read_text(encoding="utf-8"))
@@ -181,13 +183,65 @@ def test_verdicts_say_what_the_numbers_do():
     assert any("preload" in text for text in predicts.details)
     assert physical.state == "good"
     poor = replace(validation, relative_error=0.4)
-    assert contents(gather(fit, poor))[1].shown["answers"][0].headline == "No"
-    untested = contents(gather(fit))[1].shown["answers"][0]
+    assert contents(gather(fit, poor))[0].shown["answers"][0].headline == "No"
+    untested = contents(gather(fit))[0].shown["answers"][0]
     assert untested.state == "open" and untested.headline == "Not tested"
     wrong = replace(fit, parameters=tuple(
         replace(p, value=-1.0, low=-1.1, high=-0.9) if p.name.startswith("Fv") else p for p in fit.parameters
     ))  # fmt: skip
-    assert contents(gather(wrong, validation))[1].shown["answers"][2].headline == "No"
+    assert contents(gather(wrong, validation))[0].shown["answers"][2].headline == "No"
+
+
+def test_a_quiet_motion_is_no_overfit():
+    """A held-out motion of little torque has a large relative error; what counts is the error in newton metres."""
+    fit, validation = dualv()
+    own = {row.name: row.rms for row in fit.rows}
+    for times, state, told in ((1.1, "good", False), (3.0, "fair", True)):
+        rows = tuple(replace(row, rms=times * own[row.name]) for row in validation.rows)
+        seen = replace(validation, rows=rows, relative_error=0.09)
+        assert seen.relative_error > 5.0 * fit.relative_error
+        answer = contents(gather(fit, seen))[0].shown["answers"][0]
+        assert answer.state == state
+        assert any("RMS error 3.0 times" in text for text in answer.details) is told
+
+
+def test_motion_beyond_that_of_the_identification_is_told():
+    evidence = gather(*dualv())
+    used = [track for track in evidence.tracks if not track.held_out]
+    tested = next(track for track in evidence.tracks if track.held_out)
+    low, high = ranges(used)
+    assert np.all(low <= used[0].motion.lowest) and np.all(high >= used[1].motion.highest)
+
+    def told(lowest, highest):
+        moved = replace(tested, motion=replace(tested.motion, lowest=lowest, highest=highest))
+        return beyond(replace(evidence, tracks=(*used, moved)))
+
+    assert told(low, high) == ()
+    further = high.copy()
+    further[1, 2] += 0.2 * (high - low)[1, 2]
+    (text,) = told(low, further)
+    assert "speed of m3" in text and "rad/s" in text
+    assert any(text in detail for detail in contents(replace(evidence, tracks=(
+        *used, replace(tested, motion=replace(tested.motion, lowest=low, highest=further)))))[0].shown["answers"][0].details)  # fmt: skip
+
+
+def test_shares_of_the_limits_are_those_of_the_description():
+    evidence = gather(*dualv())
+    track = evidence.tracks[0]
+    for k, sensor in enumerate(sensors(evidence.model.model.robot)):
+        position, speed = shares(sensor, track.motion.lowest[:, k], track.motion.highest[:, k])
+        assert 0.0 <= position[0] < position[1] <= 1.0  # the log was designed within the limits
+        assert 0.0 < speed <= 1.0
+        width = sensor.limit.upper - sensor.limit.lower
+        assert (position[1] - position[0]) * width == pytest.approx(np.ptp(track.motion.q[:, k]), rel=0.01)
+
+
+def test_nominal_sums_that_cancel_are_zero():
+    """MYR of the platform: its own product of zero and masses at opposite levers."""
+    fit, _ = dualv()
+    prior = gather(fit).prior
+    assert prior["MYR_platform"] == 0.0
+    assert sum(value != 0.0 for value in prior.values()) > 10
 
 
 def test_several_fits_stand_beside_each_other():

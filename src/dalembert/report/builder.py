@@ -59,7 +59,8 @@ def page(evidence: Evidence) -> str:
         **{content.key: dict(content.data) for content in made if content.data},
     }
     return shelf.get_template("page.html.j2").render(
-        sections=made, fit=evidence.fit, data=script_json(data), plotly=plotly_bundle(),
+        sections=made, fit=evidence.fit, lead=next(c.shown for c in made if c.key == "provenance"),
+        data=script_json(data), plotly=plotly_bundle(),
         written=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"),
         style=asset("page.css"), scripts=[asset(name) for name in ("plots.js", "motion.js", "page.js")],
     )  # fmt: skip

@@ -81,12 +81,24 @@ class Track:
         out[half:-half] = oaconvolve(values, taps, mode="valid")
         return out
 
+    @property
+    def low_pass(self) -> float:
+        """Edge [Hz] of the low-pass of the identification's decimation, 0 without any."""
+        return 0.4 * self.rate / self.factor if self.factor > 1 else 0.0
+
+    def residual_rms(self, k: int) -> float:
+        """RMS of the residual of a group, as compared."""
+        return self._rms(self.measured[:, k] - self.predicted[:, k])
+
     def residual_error(self, k: int) -> float:
         """Norm of the residual of a group over that of its torque, both as compared."""
-        y, e = (self.compared(v) for v in (self.measured[:, k], self.measured[:, k] - self.predicted[:, k]))
-        known = np.isfinite(e) & np.isfinite(y)
-        size = float(np.linalg.norm(y[known]))
-        return float(np.linalg.norm(e[known])) / size if size > 0.0 else 0.0
+        known = np.isfinite(self.predicted[:, k])
+        size = self._rms(np.where(known, self.measured[:, k], np.nan))
+        return self.residual_rms(k) / size if size > 0.0 else 0.0
+
+    def _rms(self, values: Array) -> float:
+        compared = self.compared(values)
+        return float(np.sqrt(np.nanmean(compared**2))) if np.isfinite(compared).any() else 0.0
 
 
 @dataclass(frozen=True, slots=True)

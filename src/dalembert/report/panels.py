@@ -44,7 +44,7 @@ class Panel:
     """Curves over one abscissa, on one ordinate for each of ``y_labels`` below each other.
 
     ``link``: panels of the same link are zoomed together. ``ticks``: names of the ordinates 0, 1, ... from the top.
-    ``limits``: horizontal lines on the first ordinate.
+    ``limits``: horizontal lines on the first ordinate; ``marks``: vertical ones, with what stands there.
     """
 
     key: str
@@ -57,6 +57,7 @@ class Panel:
     log_y: bool = False
     ticks: tuple[str, ...] = ()
     limits: tuple[float, ...] = ()
+    marks: tuple[tuple[float, str], ...] = ()
     height: int = 260
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,7 +65,8 @@ class Panel:
         return {
             "kind": "curves", "key": self.key, "title": self.title, "x": self.x_label, "y": list(self.y_labels),
             "link": self.link, "logX": self.log_x, "logY": self.log_y, "ticks": list(self.ticks),
-            "limits": list(self.limits), "height": self.height, "curves": [_curve(c) for c in self.curves],
+            "limits": list(self.limits), "marks": [list(mark) for mark in self.marks], "height": self.height,
+            "curves": [_curve(c) for c in self.curves],
         }  # fmt: skip
 
 

@@ -8,6 +8,8 @@ from dalembert.identification.identify import Identification
 
 __all__ = ["prior_values"]
 
+_CANCELLED = 1e-12  # of the largest term: the regrouping is known to 1e-14, so less is a sum that is zero
+
 
 def prior_values(found: Identification) -> dict[str, float]:
     """Base values of the robot's nominal parameters, of those whose regrouping is known in full."""
@@ -19,7 +21,10 @@ def prior_values(found: Identification) -> dict[str, float]:
     out = {}
     for i, name in enumerate(base.base_names):
         used = base.K[i] != 0.0
-        value = values[base.independent[i]] + base.K[i][used] @ values[np.array(base.dependent, dtype=int)[used]]
-        if np.isfinite(value):
-            out[name] = float(value)
+        terms = np.append(
+            values[base.independent[i]], base.K[i][used] * values[np.array(base.dependent, dtype=int)[used]]
+        )
+        if np.isfinite(terms).all():
+            value = float(terms.sum())
+            out[name] = 0.0 if abs(value) <= _CANCELLED * np.abs(terms).max() else value
     return out

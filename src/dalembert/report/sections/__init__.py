@@ -20,7 +20,6 @@ from dalembert.report.sections.contract import Content, Section
 __all__ = ["SECTIONS", "Content", "Section"]
 
 SECTIONS: tuple[Section, ...] = (
-    provenance.section,
     verdicts.section,
     parameters.section,
     torque.section,
@@ -31,4 +30,5 @@ SECTIONS: tuple[Section, ...] = (
     mass.section,
     motion.section,
     comparison.section,
+    provenance.section,
 )

@@ -31,5 +31,5 @@ def section(evidence: Evidence) -> Content | None:
     order = np.argsort(-upper[tuple(strong.T)])
     pairs = [(names[i], names[j], significant(float(values[i, j]), 3)) for i, j in strong[order[:_PAIRS]]]
     shown = {"pairs": pairs, "count": len(strong), "strong": _STRONG, "robust": found.robust is not None}
-    heat = Heat("correlation", "Correlation of the parameters", names, values, "correlation")
+    heat = Heat("correlation", f"Every pair of {len(names)}", names, values, "correlation")
     return Content("correlation", "Correlation of the parameters", "Correlation", shown, (heat,))

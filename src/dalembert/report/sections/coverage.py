@@ -5,48 +5,58 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.report.evidence import Evidence, Track
-from dalembert.report.numbers import significant
+from dalembert.report.numbers import percent, significant
 from dalembert.report.panels import Curve, Panel
+from dalembert.report.reach import Sensor, beyond, ranges, sensors, shares
 from dalembert.report.sections.contract import Content
 
 __all__ = ["section"]
 
+Array = NDArray[np.float64]
+
 
 def section(evidence: Evidence) -> Content | None:
-    """Ranges over the logs of the identification, portraits of each log."""
+    """Ranges over the logs of the identification, and where other logs leave them; portraits of each log."""
     if not evidence.tracks or evidence.model is None:
         return None
-    robot = evidence.model.model.robot
-    angle = {s.coordinate: s.is_angle for b in robot.bodies for s in b.joint.steps}
-    sensors = [(m.name, angle[m.turns[0][0]]) for m in robot.motors]
-    sensors += [(s.name, angle[s.reads[0][0]]) for s in robot.sensors]
-    used = [track for track in evidence.tracks if not track.held_out] or list(evidence.tracks)
-    low = np.min([track.motion.lowest for track in used], axis=0)
-    high = np.max([track.motion.highest for track in used], axis=0)
-    rows = [_row(name, "rad" if turns else "m", low[:, k], high[:, k]) for k, (name, turns) in enumerate(sensors)]
+    read = sensors(evidence.model.model.robot)
+    used = [track for track in evidence.tracks if not track.held_out]
+    low, high = ranges(used or evidence.tracks)
+    rows = [_row(sensor, low[:, k], high[:, k]) for k, sensor in enumerate(read)]
     pictures, logs = [], []
     for number, track in enumerate(evidence.tracks):
-        own = [_portrait(track, number, k, *sensor) for k, sensor in enumerate(sensors)]
+        own = [_portrait(track, number, k, sensor) for k, sensor in enumerate(read)]
         pictures += own
         logs.append({"name": track.name, "held_out": track.held_out, "keys": [p.key for p in own]})
-    return Content(
-        "coverage", "Excitation", "Excitation", {"rows": rows, "logs": logs, "several": len(used) > 1}, tuple(pictures)
-    )  # fmt: skip
+    shown = {
+        "rows": rows, "logs": logs, "several": len(used) > 1, "identified": bool(used), "beyond": beyond(evidence),
+        "bounded": any(row["position"] for row in rows), "paced": any(row["speed"] for row in rows),
+    }  # fmt: skip
+    return Content("coverage", "Excitation", "Excitation", shown, tuple(pictures))
 
 
-def _row(name: str, unit: str, low: np.ndarray, high: np.ndarray) -> dict[str, Any]:
+def _row(sensor: Sensor, low: Array, high: Array) -> dict[str, Any]:
+    position, speed = shares(sensor, low, high)
     return {
-        "name": name,
-        "unit": unit,
+        "name": sensor.name, "unit": sensor.unit,
         "ranges": [(significant(a, 3), significant(b, 3)) for a, b in zip(low.tolist(), high.tolist(), strict=True)],
-    }
+        "position": None if position is None else _bar(*position),
+        "speed": None if speed is None else _bar(0.0, speed),
+    }  # fmt: skip
 
 
-def _portrait(track: Track, number: int, k: int, name: str, turns: bool) -> Panel:
-    unit, motion = "rad" if turns else "m", track.motion
+def _bar(start: float, end: float) -> dict[str, str]:
+    """A bar from 0 to 1 and the share it covers."""
+    left, right = (min(max(edge, 0.0), 1.0) for edge in (start, end))
+    return {"left": f"{100.0 * left:.1f}", "width": f"{100.0 * (right - left):.1f}", "text": percent(end - start, 2)}
+
+
+def _portrait(track: Track, number: int, k: int, sensor: Sensor) -> Panel:
+    unit, motion = sensor.unit, track.motion
     return Panel(
-        f"portrait-{number}-{k}", name, f"position [{unit}]", (f"speed [{unit}/s]",),
+        f"portrait-{number}-{k}", sensor.name, f"position [{unit}]", (f"speed [{unit}/s]",),
         (Curve("path", motion.qd[:, k], "1", x=motion.q[:, k]),), height=220,
     )  # fmt: skip

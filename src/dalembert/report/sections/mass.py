@@ -13,6 +13,7 @@ from dalembert.report.sections.contract import Content
 
 __all__ = ["scaled_eigenvalues", "section"]
 
+_DECADE = 10.0  # ratio of the largest to the smallest inertia from which they are drawn on a logarithmic axis
 _ROLES: tuple[Any, ...] = ("1", "2", "3", "4", "5", "6")
 
 
@@ -56,7 +57,13 @@ def _panels(track: Track, number: int, names: list[tuple[str, str]]) -> list[Pan
         mine = [(k, name) for k, (name, own) in enumerate(names) if own == unit]
         curves = tuple(Curve(name, mass[:, k, k], _ROLES[i % 6], x=t) for i, (k, name) in enumerate(mine))
         key = f"mass-{number}-{len(out)}"
-        out.append(Panel(key, f"Diagonal [{unit}]", "time [s]", (f"diagonal [{unit}]",), curves, link=f"time-{number}"))
+        sizes = np.array([c.y for c in curves])
+        out.append(
+            Panel(
+                key, f"Diagonal [{unit}]", "time [s]", (f"diagonal [{unit}]",), curves, link=f"time-{number}",
+                log_y=bool(sizes.min() > 0.0 and sizes.max() > _DECADE * sizes.min()),
+            )
+        )  # fmt: skip
     eigen = scaled_eigenvalues(mass)
     curves = (
         Curve("smallest", eigen[:, 0], "2", x=t),

@@ -31,7 +31,16 @@ def section(evidence: Evidence) -> Content | None:
         "loops": [{"name": n, "at": a} for n, a, _ in lines.loops],
         "logs": [_log(lines, track, followed) for track in evidence.tracks],
     }
-    shown = {"logs": [{"name": t.name, "held_out": t.held_out} for t in evidence.tracks], "followed": followed}
+    platform = any(name == robot.platform for name, _ in lines.links)
+    passive = any(name not in lines.actuated for name, *_ in lines.joints)
+    legend = (
+        ("link", "body", True), ("platform", "platform", platform), ("driven", "actuated joint", True),
+        ("joint", "passive joint", passive), ("loop", "loop closed here", bool(lines.loops)),
+    )  # fmt: skip
+    shown = {
+        "logs": [{"name": t.name, "held_out": t.held_out} for t in evidence.tracks], "followed": followed,
+        "legend": [(kind, text) for kind, text, there in legend if there],
+    }  # fmt: skip
     return Content("motion", "The motion", "Motion", shown, data=data)
 
 

@@ -6,9 +6,12 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
+from dalembert.logs import LogInfo
 from dalembert.report.evidence import Evidence
 from dalembert.report.numbers import significant
 from dalembert.report.sections.contract import Content
+from dalembert.signals import SignalSettings
+from dalembert.validation.heldout import settings_of
 
 __all__ = ["section"]
 
@@ -16,12 +19,12 @@ _PACKAGES = ("numpy", "scipy", "casadi", "clarabel")
 
 
 def section(evidence: Evidence) -> Content:
-    """One line in words, and everything needed to do it again."""
+    """What the page begins with, in words, and everything needed to do it again."""
     fit, model = evidence.fit, evidence.model
     provenance = fit.provenance
-    logs = [_log(record, False) for record in provenance.get("logs", ())]
-    if evidence.validation:
-        logs += [_source(source.info) for source in evidence.validation.sources]
+    logs = [_log(record) for record in provenance.get("logs", ())]
+    tested = evidence.validation.sources if evidence.validation else ()
+    logs += [_source(source.info, settings_of(fit, source)) for source in tested]
     described = provenance.get("model", {})
     options = [
         ("method", fit.method),
@@ -38,28 +41,33 @@ def section(evidence: Evidence) -> Content:
         "logs": logs, "options": [(k, v) for k, v in options if v], "versions": versions, "robot": robot,
         "notes": list(provenance.get("notes", ())), "fit": fit, "description": described.get("described", ""),
         "columns": len(fit.parameters), "seconds": _seconds(provenance.get("logs", ())),
+        "used": len(logs) - len(tested), "tested": ", ".join(source.info.name for source in tested),
     }  # fmt: skip
-    return Content("provenance", "What was done", "What was done", shown)
+    return Content("provenance", "Files, options, versions", "Files", shown)
 
 
 def _seconds(logs: Any) -> str:
     return significant(sum(record["samples"] / record["rate"] for record in logs), 3)
 
 
-def _log(record: Any, held_out: bool) -> dict[str, Any]:
+def _log(record: Any) -> dict[str, Any]:
     return {
-        "name": record["name"], "path": record["path"], "sha256": record["sha256"], "held_out": held_out,
+        "name": record["name"], "path": record["path"], "sha256": record["sha256"], "held_out": False,
         "samples": record["samples"], "rate": significant(record["rate"], 4),
         "seconds": significant(record["samples"] / record["rate"], 3), "payload": record["payload"],
-        "cutoff": significant(record["cutoff"], 3) if record["cutoff"] else "none", "decimate": record["decimate"],
+        "cutoff": _cutoff(record["cutoff"]), "decimate": record["decimate"],
     }  # fmt: skip
 
 
-def _source(info: Any) -> dict[str, Any]:
+def _cutoff(frequency: float) -> str:
+    return significant(frequency, 3) if frequency else "none"
+
+
+def _source(info: LogInfo, treated: SignalSettings) -> dict[str, Any]:
     return {
         "name": info.name, "path": info.path, "sha256": info.sha256, "held_out": True, "samples": info.samples,
         "rate": significant(info.rate, 4), "seconds": significant(info.duration, 3), "payload": info.payload,
-        "cutoff": "", "decimate": "",
+        "cutoff": _cutoff(treated.cutoff or 0.0), "decimate": treated.decimate,
     }  # fmt: skip
 
 

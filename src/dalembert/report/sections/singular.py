@@ -30,7 +30,7 @@ def section(evidence: Evidence) -> Content | None:
     weakest = sorted(zip(directions[-1], names, strict=True), key=lambda item: -abs(item[0]))[:_NAMED]
     place = np.arange(1.0, len(own) + 1.0)
     panel = Panel(
-        "singular", "Singular values", "number", ("singular value, largest = 1",),
+        "singular", "Weighted rows of all logs", "number", ("singular value, largest = 1",),
         (
             Curve("in SI units", own / own[0], "1", x=place, points=True),
             Curve("columns of norm 1", scaled / scaled[0], "2", x=place, points=True),

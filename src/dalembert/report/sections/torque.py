@@ -53,12 +53,17 @@ def _log(evidence: Evidence, track: Track, torque: list[str], spectra: list[str]
         "held_out": track.held_out,
         "torque": torque,
         "spectra": spectra,
-        "low_pass": significant(0.4 * track.rate / track.factor, 3) if track.factor > 1 else "",
+        "low_pass": significant(track.low_pass, 3) if track.low_pass else "",
         "stretch": -(-2 * samples // points) if samples > points else 0,
         "samples": samples,
         "cut": track.cut,
         "rows": [
-            {"name": name, "error": percent(track.residual_error(k)), "share": min(track.residual_error(k), 1.0)}
+            {
+                "name": name,
+                "error": percent(track.residual_error(k)),
+                "rms": significant(track.residual_rms(k), 3),
+                "unit": unit_text(evidence.unit(name)),
+            }
             for k, name in enumerate(track.groups)
         ],
     }
@@ -99,9 +104,10 @@ def spectrum_panel(evidence: Evidence, track: Track, k: int, number: int = 0) ->
             Curve("measured", density[:, 0], "measured", x=frequency),
             Curve("residual", density[:, 1], "residual", x=frequency),
         ]
+    marks = ((track.low_pass, "compared below"),) if track.low_pass else ()
     return Panel(
         f"spectrum-{number}-{k}", name, "frequency [Hz]", (f"density [{unit}/√Hz]",), tuple(curves),
-        link=f"frequency-{number}", log_x=True, log_y=True, height=220,
+        link=f"frequency-{number}", log_x=True, log_y=True, height=220, marks=marks,
     )  # fmt: skip
 
 

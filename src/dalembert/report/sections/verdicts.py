@@ -13,6 +13,7 @@ from dalembert.identification.verdict import Verdict
 from dalembert.parameters import inertial_names, is_physical
 from dalembert.report.evidence import Evidence
 from dalembert.report.numbers import percent, significant
+from dalembert.report.reach import beyond
 from dalembert.report.sections.contract import Content
 from dalembert.report.sections.mass import scaled_eigenvalues
 
@@ -22,6 +23,7 @@ __all__ = ["Answer", "section"]
 # [Gautier11; Briot15, section 5] lies below the first; above the second a controller gains little from the model.
 GOOD, FAIR = 0.10, 0.25
 OVERFIT = 2.0  # held-out over fitted error from which the fit knows its own log better than the robot
+_NAMED = 3  # ways in which a held-out log leaves the others, before the rest is only counted
 _DISSIPATIVE = ("Fv_", "Fc_", "Fs_", "Ia_")
 
 
@@ -79,14 +81,32 @@ def _prediction(evidence: Evidence) -> Answer:
         if scored.notes:
             state, headline = "open", "Not tested"
             said += scored.notes
+    if outside := beyond(evidence):
+        said.append(
+            f"it leaves what the logs of the identification reached: {'; '.join(outside[:_NAMED])}"
+            + (f" and {len(outside) - _NAMED} more" if len(outside) > _NAMED else "")
+        )
     if evidence.projected:
         said.append("torques are compared after projection: the motors' own hold a preload that no model predicts")
-    if error > OVERFIT * fitted and state != "open":
+    worse = _overfit(evidence)
+    if worse > OVERFIT and state != "open":
         said.append(
-            f"{significant(error / fitted, 2)} times the fitted error: the logs show less than the motion needs"
+            f"RMS error {significant(worse, 2)} times that of the fit: the logs show less than the motion needs"
         )
-        state = "poor" if state == "poor" else "fair"
+        state, headline = ("poor", headline) if state == "poor" else ("fair", "Partly")
     return Answer(question, state, headline, percent(error), tuple(said))
+
+
+def _overfit(evidence: Evidence) -> float:
+    """Error on logs not used over that on the fit's own: of each row group in its unit, then their RMS. Shares of the
+    torque's norm would blame the fit for a motion of small torque.
+    """
+    if evidence.validation:
+        own = {row.name: row.rms for row in evidence.fit.rows}
+        ratios = [row.rms / own[row.name] for row in evidence.validation.rows if own.get(row.name, 0.0) > 0.0]
+        return float(np.sqrt(np.mean(np.square(ratios)))) if ratios else 0.0
+    fitted = evidence.fit.relative_error
+    return evidence.crossed.relative_error / fitted if evidence.crossed and fitted > 0.0 else 0.0
 
 
 def _determined(evidence: Evidence) -> Answer:
@@ -130,10 +150,8 @@ def _physical(evidence: Evidence) -> Answer:
             "every body a mass, centre and inertia that can exist"
         )
         if wrong:
-            return Answer(question, "poor", "No", f"{len(wrong)}", (*wrong, *said))
-        return Answer(
-            question, "open" if share is None else "good", "Nothing against it", percent(share, 4), tuple(said)
-        )
+            return Answer(question, "poor", "No", "", (*wrong, *said))
+        return Answer(question, "open" if share is None else "good", "Nothing against it", "", tuple(said))
     bodies = _bodies(evidence)
     bad = [name for name, sound in bodies.items() if not sound]
     if bad:

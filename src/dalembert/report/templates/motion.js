@@ -16,7 +16,8 @@ const Motion = (() => {
     const size = log.high.map((high, k) => high - log.low[k]), longest = Math.max(...size);
     log.centre = log.high.map((high, k) => (high + log.low[k]) / 2);
     log.length = longest;
-    if (size[2] < 0.05 * longest) [turn, tilt] = [-Math.PI / 2, Math.PI / 2];
+    log.flat = size[2] < 0.05 * longest;
+    if (log.flat) [turn, tilt] = [-Math.PI / 2, Math.PI / 2];
     slider.max = String(log.frames - 1);
     clock = log.t[0];
     fit();
@@ -44,14 +45,13 @@ const Motion = (() => {
     const kept = zoom;
     zoom = 1;
     let [wide, high] = [1e-9, 1e-9];
-    for (let k = 0; k < 8; k++) {
-      const corner = [0, 1, 2].map((i) => (k & (1 << i) ? log.high : log.low)[i]);
-      const [x, y] = seen(corner);
+    for (let k = 0; k < log.points.length; k += 3) {
+      const [x, y] = seen([log.points[k], log.points[k + 1], log.points[k + 2]]);
       wide = Math.max(wide, Math.abs(x - canvas.clientWidth / 2));
       high = Math.max(high, Math.abs(y - canvas.clientHeight / 2));
     }
     zoom = kept;
-    scale = 0.44 * Math.min(canvas.clientWidth / wide, canvas.clientHeight / high);
+    scale = 0.46 * Math.min(canvas.clientWidth / wide, canvas.clientHeight / high);
   }
 
   const point = (k) => [0, 1, 2].map((i) => log.points[3 * (frame * log.count + k) + i]);
@@ -71,10 +71,20 @@ const Motion = (() => {
     brush.fill();
   }
 
+  // A grid below the robot, of squares as wide as 1, 2 or 5 times a power of ten
+  function floor() {
+    const raw = log.length / 6, ten = 10 ** Math.floor(Math.log10(raw));
+    const step = ten * [1, 2, 5, 10].find((k) => k * ten >= raw), ink = Plots.colour("line"), z = Math.min(log.low[2], 0);
+    const [x, y] = [0, 1].map((k) => [step * Math.floor(Math.min(log.low[k], 0) / step), step * Math.ceil(Math.max(log.high[k], 0) / step)]);
+    for (let at = x[0]; at < x[1] + step / 2; at += step) line([[at, y[0], z], [at, y[1], z]], ink, 0.7);
+    for (let at = y[0]; at < y[1] + step / 2; at += step) line([[x[0], at, z], [x[1], at, z]], ink, 0.7);
+  }
+
   function paint() {
     brush.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
     brush.lineCap = brush.lineJoin = "round";
     brush.font = "12px system-ui, sans-serif";
+    if (!log.flat) floor();
     ["x", "y", "z"].forEach((name, k) => {
       const tip = [0, 0, 0];
       tip[k] = 0.12 * log.length;
@@ -129,7 +139,6 @@ const Motion = (() => {
     clock = log.t[Number(slider.value)];
     to(Number(slider.value));
   });
-  document.getElementById("motion-log")?.addEventListener("change", (event) => choose(Number(event.target.value)));
   const fingers = new Map();
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
@@ -167,5 +176,5 @@ const Motion = (() => {
     paint();
   }).observe(canvas);
   choose(0);
-  return { paint, to, frame: () => frame };
+  return { paint, choose, to, frame: () => frame };
 })();

@@ -45,16 +45,16 @@
   }
   for (const button of table.tHead.querySelectorAll("button")) button.addEventListener("click", () => sort(button));
 
-  // --- which log a section shows
-  for (const chooser of document.querySelectorAll("[data-chooser]")) {
-    const runs = [...document.querySelectorAll(`[data-run="${chooser.dataset.chooser}"]`)];
-    const choose = () => {
-      for (const run of runs) run.hidden = run.dataset.number !== chooser.value;
-      Plots.redraw();
-    };
-    chooser.addEventListener("change", choose);
-    choose();
+  // --- which log all sections show
+  const choosers = [...document.querySelectorAll("[data-chooser]")], runs = document.querySelectorAll("[data-run]");
+  function choose(number) {
+    for (const chooser of choosers) chooser.value = number;
+    for (const run of runs) run.hidden = run.dataset.run !== number;
+    Motion?.choose(Number(number));
+    Plots.redraw();
   }
+  for (const chooser of choosers) chooser.addEventListener("change", () => choose(chooser.value));
+  if (choosers.length) choose("0");
   for (const button of document.querySelectorAll("[data-zoom]"))
     button.addEventListener("click", () => Plots.step(button.dataset.link, button.dataset.zoom));
 
@@ -65,7 +65,7 @@
     for (const item of kept.closed) item.open = true;
     root.dataset.theme = "light";
     Plots.redraw();
-    Plots.toPaper();
+    Plots.all().then(Plots.toPaper); // without waiting, once the library is there
     Motion?.paint();
   });
   window.addEventListener("afterprint", () => {

@@ -125,6 +125,12 @@ const Plots = (() => {
     layout.shapes = spec.limits.map((y) => ({
       type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line: { color: colour("poor"), width: 1, dash: "dot" },
     }));
+    for (const [x, text] of spec.marks) {
+      const line = { color: colour("faint"), width: 1, dash: "dot" };
+      layout.shapes.push({ type: "line", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line });
+      const at = { x: spec.logX ? Math.log10(x) : x, yref: "paper", y: 1, xanchor: "left", yanchor: "top", showarrow: false };
+      (layout.annotations ??= []).push({ ...at, text: plain(text), textangle: -90, font: { size: 10, color: colour("faint") } });
+    }
     layout.showlegend = count > 1;
     layout.legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", font: { size: 10.5 }, bgcolor: "rgba(0,0,0,0)" };
     layout.margin.t = count > 1 ? 26 : 8;
@@ -236,12 +242,29 @@ const Plots = (() => {
     { rootMargin: "500px" },
   );
 
+  // the library is unpacked, then every plot drawn, when there is nothing else to do: scrolling and printing find them
+  const idle = window.requestIdleCallback ?? ((what) => setTimeout(what, 200));
+  let ahead = false;
+  function drawAhead() {
+    const figure = [...document.querySelectorAll(".plot")].find((f) => f.clientWidth && !drawn.has(f));
+    ahead = figure !== undefined;
+    if (ahead) draw(figure).then(() => idle(drawAhead));
+  }
+
+  // what is shown has changed: draw it again, and what has not been drawn yet when there is time
+  function redraw() {
+    if (!ahead) idle(drawAhead);
+    ahead = true;
+    return Promise.all([...drawn.keys()].map(again));
+  }
+
   return {
-    data, numbers, colour, show, step, ranges,
+    data, numbers, colour, load, show, step, ranges,
     start() {
       for (const figure of document.querySelectorAll(".plot")) inSight.observe(figure);
+      redraw();
     },
-    redraw: () => Promise.all([...drawn.keys()].map(again)),
+    redraw,
     all: () => Promise.all([...document.querySelectorAll(".plot")].filter((f) => f.clientWidth).map(draw)),
     // before printing: widths of a sheet of paper, which a plot does not follow by itself
     toPaper() {
