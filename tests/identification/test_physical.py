@@ -115,6 +115,31 @@ def test_both_methods_find_the_same_optimum(kind, prior, noise):
             np.testing.assert_allclose(estimate.values, beta(estimate.standard), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", list(Regularisation))
+def test_both_methods_find_the_same_optimum_however_quiet_the_log(kind):
+    """Simulated logs have next to no noise: the cost is then a tiny part of what no model at all would have."""
+    for noise in (1e-5, 1e-3):
+        problem = make_problem(make_rows(noise=noise), guess())
+        sdp, physical = Sdp(regularisation=kind).estimate(problem), Physical(regularisation=kind).estimate(problem)
+        assert sdp.status is physical.status is Status.CONVERGED
+        assert physical.cost == pytest.approx(sdp.cost, rel=1e-6)
+        assert all(is_physical(estimate.body(name)) for estimate in (sdp, physical) for name in BODIES)
+
+
+def test_the_prior_fades_as_the_log_grows():
+    """By itself the prior weighs as one sigma of one sample; a weight that is given pulls alike however long the log."""
+    gaps = {}
+    for samples in (150, 2400):
+        rows = make_rows(samples=samples, noise=0.3)
+        for gamma in (0.0, 1e-5):
+            light, heavy = (Sdp(gamma_p=gamma).estimate(make_problem(rows, prior)) for prior in (guess(), nominal()))
+            gaps[samples, gamma] = float(np.abs(light.values - heavy.values).max())
+        own = Sdp(weighting="noise").estimate(make_problem(rows, guess())).settings["gamma_p"]
+        assert own * samples == pytest.approx(1.0, rel=0.1)
+    assert gaps[2400, 0.0] < 0.25 * gaps[150, 0.0]  # faster than the noise of 16 times the samples does
+    assert gaps[2400, 1e-5] > 0.5 * gaps[150, 1e-5]
+
+
 def test_the_optimum_is_one(rng):
     """No physical parameters near or far cost less than the optimum."""
     problem = make_problem(make_rows(noise=0.5), guess())

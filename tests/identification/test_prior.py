@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from dalembert.errors import EstimationError
+from dalembert.identification.base import nominal_values
 from dalembert.identification.prior import DENSITY, Box, Cylinder, Prior, Sphere, density, natural_scale
 from dalembert.parameters import INERTIAL, BodyInertia, inertial_names, is_physical, pseudo_inertia
+from dalembert.robot import load_robot
 from dalembert.robot.geometry import Placement
 
 PLACED = Placement.of((0.1, -0.2, 0.3), Rotation.from_euler("xyz", [0.3, -0.7, 1.1]).as_matrix())
@@ -83,3 +87,12 @@ def test_bad_shapes_and_materials_say_what_is_wrong():
         Prior({"M_x": 1.0}).vector(("M_y",))
     with pytest.raises(EstimationError, match="finite"):
         Prior({"M_x": np.inf})
+
+
+def test_nominal_values_know_tied_bodies():
+    robot = load_robot("delta3")
+    names = ("M_arm", "M_arm1", "XX_struts", "Fv_m2", "Fs_m2")
+    found = nominal_values(robot, names)
+    assert found == {"M_arm": 0.15, "M_arm1": 0.15, "XX_struts": robot.nominal["XX_struts2"], "Fv_m2": 0.05}
+    uneven = replace(robot, nominal={**robot.nominal, "M_arm2": 0.3})
+    assert nominal_values(uneven, ["M_arm"])["M_arm"] == pytest.approx(0.2)

@@ -26,6 +26,7 @@ __all__ = [
     "base_parameters",
     "default_order",
     "no_ties",
+    "nominal_values",
     "symmetric_ties",
 ]
 
@@ -78,6 +79,17 @@ def symmetric_ties(robot: Robot) -> Ties:
     for i, name in enumerate(columns):
         matrix[i, names.index(name)] = 1.0
     return Ties(names, matrix)
+
+
+def nominal_values(robot: Robot, names: Sequence[str]) -> dict[str, float]:
+    """What a description gives for columns, tied or not; tied bodies that differ there have their mean."""
+    ties, parameters = symmetric_ties(robot), robot.parameters()
+    known = dict(robot.nominal)
+    for name, column in zip(ties.names, ties.matrix.T, strict=True):
+        values = [robot.nominal[parameters[i]] for i in np.flatnonzero(column) if parameters[i] in robot.nominal]
+        if values:
+            known[name] = float(np.mean(values))
+    return {name: known[name] for name in names if name in known}
 
 
 def default_order(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:

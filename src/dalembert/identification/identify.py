@@ -10,6 +10,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from dalembert.errors import EstimationError
+from dalembert.identification.base import nominal_values
 from dalembert.identification.choose_friction import nonnegative_columns
 from dalembert.identification.constraints import Constraints
 from dalembert.identification.drive import calibrated, find_gains, unknown_motors
@@ -109,8 +110,6 @@ def identify(
                 f"essential parameters ({essential.rule}): not offered together with fixed, zero, tied or bounded ones"
             )
         chosen = keeping(chosen, constraints)
-    if prior is None and isinstance(chosen, Physical | Sdp):
-        prior = Prior(model.robot.nominal, source="nominal values of the robot")
     sources = logs if isinstance(logs, Sequence) else [logs]
     asked: dict[str, Any] = {
         "projection": projection, "signals": signals, "payload": payload, "symmetric": symmetric, "sigma": sigma,
@@ -123,6 +122,8 @@ def identify(
         gains = find_gains(prepare_problem(model, sources, friction=law, **asked), motors)
         sources = [calibrated(log, dict(zip(gains.motors, gains.values.tolist(), strict=True))) for log in sources]
     prepared = prepare_problem(model, sources, friction=friction, **asked)
+    if prior is None and isinstance(chosen, Physical | Sdp):
+        prepared = _with_nominal_prior(prepared)
     prepared, dropped = without_idle_elements(prepared)
     reduced = None
     if essential is not None:
@@ -135,6 +136,13 @@ def identify(
     extra = {} if gains is None else {"gains": gains.to_dict()}
     fit = make_fit(prepared, estimate, robust, dropped, extra)
     return Identification.of_fit(fit, prepared, estimate, robust, reduced)
+
+
+def _with_nominal_prior(prepared: Prepared) -> Prepared:
+    """The robot's nominal values as the prior."""
+    values = nominal_values(prepared.described, prepared.problem.parameters)
+    prior = Prior(values, source="nominal values of the robot")
+    return replace(prepared, problem=replace(prepared.problem, prior=prior))
 
 
 def make_fit(

@@ -26,6 +26,9 @@ __all__ = ["Body", "Objective", "Regularisation", "Weighting", "assemble", "breg
 
 # A reference entry below this share of what its body's diagonal allows is taken as zero.
 ZERO_REFERENCE = 1e-9
+# The least noise taken at its word, relative to the peak torque, when it sets the weight of the prior: without any (an
+# exact simulation) the directions the torque does not see would be lost to rounding.
+QUIETEST = 1e-4
 _OFF = np.sqrt(2.0)
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
@@ -64,6 +67,7 @@ class Objective:
     """``|T pi - t|^2 + floor + entropy sum_bodies D(J || J0)``.
 
     ``T`` (p, p) upper triangular, ``t`` (p,): data and quadratic regularisation. ``data_share``: gamma_tau / s.
+    ``gamma_p``: the weight of the prior that was used.
     """
 
     T: Array
@@ -75,6 +79,7 @@ class Objective:
     scale: Array
     scales: Array
     data_share: float
+    gamma_p: float
 
     @property
     def extended(self) -> tuple[Body, ...]:
@@ -137,9 +142,12 @@ def assemble(
     weighting: Weighting | str,
     physical: bool = True,
 ) -> Objective:
-    """The objective of a problem; needs a physically consistent prior of every body when ``physical``."""
-    if not (gamma_tau > 0.0 and gamma_p > 0.0):
-        raise EstimationError(f"gamma_tau {gamma_tau}, gamma_p {gamma_p}, expected positive numbers")
+    """The objective of a problem; needs a physically consistent prior of every body when ``physical``.
+
+    ``gamma_p`` 0: from the noise, see :func:`noise_weight`.
+    """
+    if not (gamma_tau > 0.0 and gamma_p >= 0.0):
+        raise EstimationError(f"gamma_tau {gamma_tau}, gamma_p {gamma_p}, expected positive numbers (gamma_p 0: auto)")
     regularisation = _member(Regularisation, regularisation, "regularisation")
     weighting = _member(Weighting, weighting, "weighting")
     if physical and problem.prior is None and problem.bodies:
@@ -152,6 +160,7 @@ def assemble(
     points = {body.columns for body in problem.bodies if mass_only(resolved, list(body.columns))}
     scales = group_scales(problem, weighting)
     data_share = gamma_tau / max(_samples(problem), 1.0)
+    gamma_p = gamma_p or data_share * noise_weight(problem, scales)
     with one_thread():
         R = np.sqrt(data_share) * problem.weighted(scales)
         scale = _reference_scale(problem, reference, R)
@@ -159,7 +168,9 @@ def assemble(
         stacked = np.vstack([R, np.sqrt(gamma_p) * np.column_stack([rows, target])])
         T = triangle(stacked)
     entropy = gamma_p if regularisation is Regularisation.ENTROPIC else 0.0
-    return Objective(T[:p, :p], T[:p, p], float(T[p, p] ** 2), entropy, bodies, reference, scale, scales, data_share)
+    return Objective(
+        T[:p, :p], T[:p, p], float(T[p, p] ** 2), entropy, bodies, reference, scale, scales, data_share, gamma_p
+    )
 
 
 def _member(kind: type[_Choice], found: str, what: str) -> _Choice:
@@ -178,6 +189,18 @@ def group_scales(problem: Problem, weighting: Weighting) -> Array:
     largest = float(peaks.max(initial=0.0))
     # a group that was never loaded is as exact as the strongest one
     return np.asarray(1.0 / np.where(peaks > 0.0, peaks, largest)) if largest > 0.0 else np.ones(len(peaks))
+
+
+def noise_weight(problem: Problem, scales: Array) -> float:
+    """What one sigma of one row costs: the weight of the prior that believes each parameter to within its own size.
+
+    [Gnad24, eq. 15] with ``gamma_p / gamma_tau`` of this over s is the maximum of the posterior: the data outweigh the
+    prior as the log grows. A fixed ratio would pull as hard however long the log is.
+    """
+    filled = [g for g, factor in enumerate(problem.factors) if factor.rows]
+    sigma = own_scales(problem)[1] * scales
+    quietest = QUIETEST * scales / group_scales(problem, Weighting.PEAK)
+    return float(np.mean(np.maximum(sigma, quietest)[filled] ** 2)) if filled else 1.0
 
 
 def _samples(problem: Problem) -> float:

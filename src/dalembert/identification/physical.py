@@ -44,7 +44,7 @@ class Physical:
     """
 
     gamma_tau: float = 1.0
-    gamma_p: float = 1e-6
+    gamma_p: float = 0.0
     regularisation: Regularisation | str = Regularisation.RELATIVE
     weighting: Weighting | str = Weighting.PEAK
     tolerance: float = 1e-7
@@ -88,7 +88,7 @@ class Physical:
                 status=status,
                 settings={
                     "gamma_tau": self.gamma_tau,
-                    "gamma_p": self.gamma_p,
+                    "gamma_p": objective.gamma_p,
                     "regularisation": str(self.regularisation),
                     "weighting": str(self.weighting),
                     "tolerance": self.tolerance,

@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert.errors import DalembertError, EstimationError, RobotError, choices
+from dalembert.identification.base import nominal_values
 from dalembert.identification.constraints import Constraints, Equality
 from dalembert.identification.fit import Fit
 from dalembert.identification.fit_files import FIT_FILE, read_fit
@@ -76,14 +77,14 @@ def read_known(source: str | Path, robot: Robot, names: Sequence[str]) -> Known:
 def _values_of(source: str, robot: Robot, names: Sequence[str]) -> tuple[dict[str, float], tuple[str, ...]]:
     """Values a robot or a fit gives for the columns."""
     if source == NOMINAL:
-        return {name: value for name, value in robot.nominal.items() if name in names}, ()
+        return nominal_values(robot, names), ()
     path = Path(source)
     if path.suffix.lower() == ".json" or (path / FIT_FILE).is_file():
         values, regrouped = _of_fit(read_fit(path))
         left = [name for name in regrouped if name in names]
         notes = (f"{source}: {', '.join(left)} are regrouped there, their values are not taken",) if left else ()
     elif path.suffix.lower() in SUFFIXES or not path.suffix:
-        values, notes = dict(load_robot(source).nominal), ()
+        values, notes = nominal_values(load_robot(source), names), ()
     else:
         raise RobotError(
             f"{source}: expected a prior file or robot (.yaml, .urdf, .xml), a fit (.json) or a catalog name"

@@ -46,7 +46,7 @@ class Sdp:
     """
 
     gamma_tau: float = 1.0
-    gamma_p: float = 1e-6
+    gamma_p: float = 0.0
     regularisation: Regularisation | str = Regularisation.RELATIVE
     weighting: Weighting | str = Weighting.PEAK
     margin: float = MARGIN
@@ -78,7 +78,7 @@ class Sdp:
                 status=(result.status, message),
                 settings={
                     "gamma_tau": self.gamma_tau,
-                    "gamma_p": self.gamma_p,
+                    "gamma_p": objective.gamma_p,
                     "regularisation": str(self.regularisation),
                     "weighting": str(self.weighting),
                     "margin": self.margin,
@@ -89,24 +89,41 @@ class Sdp:
     def _solve(self, problem: Problem, resolved: Resolved, objective: Objective) -> tuple[Array, Array, ConicResult]:
         """Standard parameters, the factor of how they answer to the data, and what Clarabel said."""
         reduced = reduce(objective, resolved)
-        program = ConicProgram(reduced.t, reduced.M, len(objective.extended) if objective.entropy else 0)
         C, d = _bounds(problem, resolved, objective, reduced)
-        program.above(C, d)
         terms = []
         for body in objective.extended:
             basis = pseudo_basis(body.L)
-            C_body, constant = basis @ reduced.D[list(body.columns)], basis @ reduced.x0[list(body.columns)]
-            if objective.entropy:
-                terms.append((C_body, constant, objective.entropy * body.count))
-                program.log_det(*terms[-1])
-            else:
-                program.definite(C_body, constant, self.margin)
+            columns = list(body.columns)
+            terms.append((basis @ reduced.D[columns], basis @ reduced.x0[columns], objective.entropy * body.count))
+        target = reduced.t if not objective.entropy else _quadratic_target(reduced, terms)
+        program = ConicProgram(target)
+        program.above(C, d)
+        for C_body, constant, _ in terms:
+            program.definite(C_body, constant, self.margin)
         result = program.solve()
         v, tangent = result.v, reduced.D
         if objective.entropy and result.status is not Status.INFEASIBLE:
+            unit = max(result.distance, float(np.sqrt(objective.entropy)))
+            program = ConicProgram(reduced.t, reduced.M, len(terms), origin=result.v, unit=unit)
+            program.above(C, d)
+            for term in terms:
+                program.log_det(*term)
+            result = program.solve()
             v, half = _polish(result, reduced, terms, C, d)
             tangent = reduced.D @ half
         return reduced.x0 + reduced.D @ v, tangent, result
+
+
+def _quadratic_target(reduced: Reduced, terms: list[tuple[Array, Array, float]]) -> Array:
+    """Where the objective is least without any cone when each log-det has its curvature at the prior everywhere.
+
+    ``|M v - t|^2 + sum weight / 2 |C v + constant - svec I|^2`` is ``|v - target|^2`` but for a constant: M and the
+    curvatures make up the metric of v.
+    """
+    target = reduced.M.T @ reduced.t
+    for C_body, constant, weight in terms:
+        target += 0.5 * weight * C_body.T @ (svec(np.eye(4)) - constant)
+    return np.asarray(target)
 
 
 def _bounds(problem: Problem, resolved: Resolved, objective: Objective, reduced: Reduced) -> tuple[Array, Array]:
