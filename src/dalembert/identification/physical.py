@@ -41,6 +41,7 @@ class Physical:
     inside.
 
     Zeros, ties of bodies, fixed masses and fixed friction can be asked for; other constraints need ``Sdp``.
+    ``gamma_p`` 0: the weight of the prior is what the log's noise warrants (``objective.noise_weight``).
     """
 
     gamma_tau: float = 1.0

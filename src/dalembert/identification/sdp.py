@@ -43,6 +43,7 @@ class Sdp:
     """``min J(pi)`` of [Gnad24, eq. 15] with every pseudo-inertia positive definite and friction >= 0, by Clarabel.
 
     Accepts every constraint: fixed values, ties, bounds, linear equalities.
+    ``gamma_p`` 0: the weight of the prior is what the log's noise warrants (``objective.noise_weight``).
     """
 
     gamma_tau: float = 1.0
