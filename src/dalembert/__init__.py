@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dalembert.closed_loop.didim import Didim
     from dalembert.errors import DalembertError
     from dalembert.excitation import (
         BSpline,
@@ -51,6 +52,7 @@ _HOME = {
     "Constraints": "identification.constraints",
     "DalembertError": "errors",
     "Design": "excitation",
+    "Didim": "closed_loop.didim",
     "Effort": "excitation",
     "FTest": "identification.essential",
     "Fit": "identification.fit",
@@ -104,6 +106,7 @@ __all__ = [
     "Constraints",
     "DalembertError",
     "Design",
+    "Didim",
     "Effort",
     "FTest",
     "Fit",

@@ -36,7 +36,17 @@ def identify(
         list[str], typer.Argument(metavar="LOG...", help="logs: .csv, .parquet, .mat, .mcap, .bag or a bag's folder")
     ],
     payload: PayloadOption = None,
-    method: Annotated[str, typer.Option("--method", help="ols, wls, irls, tls, iv, bounded, physical or sdp")] = "wls",
+    method: Annotated[
+        str, typer.Option("--method", help="ols, wls, irls, tls, iv, didim, cloe, bounded, physical or sdp")
+    ] = "wls",
+    controller: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="didim, cloe and iv: controller .yaml of the logs, as in simulate"),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="didim, cloe and iv: trajectory the logs follow; LOG=FILE for one log only"),
+    ] = None,
     projection: Annotated[
         str | None,
         typer.Option(help="platform, actuators, actuators:NAME,NAME,... or whitened (default: the robot's)"),
@@ -93,6 +103,7 @@ def identify(
     as_json: AsJson = False,
 ) -> None:
     """Identify the dynamic parameters of a robot from logs of its motor positions and torques."""
+    from dalembert.closed_loop.methods import ALL_METHODS, CLOSED_LOOP, needs_positions, simulating_named
     from dalembert.identification.fit_files import write_fit
     from dalembert.identification.friction import parse_friction
     from dalembert.identification.identify import identify as run
@@ -103,15 +114,21 @@ def identify(
     from dalembert.validation import cross_validate
     from dalembert.validation import validate as score
 
-    estimator = estimator_named(method, _options(option or ()))
+    asked = _options(option or ())
+    if method not in CLOSED_LOOP:
+        estimator = estimator_named(method, asked, ALL_METHODS)
+        if controller or reference:
+            raise UsageError(f"--controller, --reference: {method!r} simulates nothing; {choices(method, CLOSED_LOOP)}")
     rule, law = _rule(essential), parse_friction(friction)
     signals = signal_settings(cutoff, decimate, mask_slow)
     described = load(robot, settings)
     model = model_of(described, quiet=True)
+    if method in CLOSED_LOOP:
+        estimator = simulating_named(method, asked, controller, reference or (), model)
     held_out = list(validate or ())
     with steps("identify") as progress:
         progress("reading the logs")
-        reader = LogReader(described, channels or (), repair or ())
+        reader = LogReader(described, channels or (), repair or (), () if needs_positions(method) else logs)
         every = reader.read([*logs, *held_out], payload or ())
         used = [log for log in every if log.info.path not in held_out]
         carried = tuple(dict.fromkeys(log.info.payload for log in used if log.info.payload))

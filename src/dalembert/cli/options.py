@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated
@@ -107,11 +107,14 @@ def _mask(text: str) -> SlowMask | None:
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """Reads the logs of one command: with channel maps, repairs and payload labels."""
+    """Reads the logs of one command: with channel maps, repairs and payload labels; ``torque_only`` files without
+    positions.
+    """
 
     robot: Robot
     channels: Sequence[str]
     repair: Sequence[str]
+    torque_only: Collection[str] = ()
 
     def read(self, paths: Iterable[str], payload: Sequence[str]) -> list[LogSource]:
         """The logs, in order; those only named by ``--payload`` follow."""
@@ -129,7 +132,8 @@ class LogReader:
         return [self._one(file, name, maps, repair, label.get(file)) for file, name in names.items()]
 
     def _one(self, file: str, name: str, maps: dict[str, str], repair: Repair | None, payload: str | None) -> LogSource:
-        log = load_log(file, self.robot, maps.get(file, maps.get("")), repair)
+        positions = file not in self.torque_only
+        log = load_log(file, self.robot, maps.get(file, maps.get("")), repair, positions=positions)
         info = replace(log.info, name=name, payload=log.info.payload if payload is None else payload)
         named: LogSource = replace(log, info=info)  # type: ignore[type-var]
         return named

@@ -121,7 +121,4 @@ class _GainRows:
             factors = tuple(float(name in motors) for name in info.torques)
             return Run(_Scaled(info, run.source, factors), run.plan)
 
-        return LogRows(
-            rigid.model, (), runs=[alone(run) for run in rigid.runs], projection=rigid.projection, sigma=rigid.sigma,
-            payloads=rigid.payloads, dry=rigid.dry,
-        )  # fmt: skip
+        return rigid.observing([alone(run) for run in rigid.runs])

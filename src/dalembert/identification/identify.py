@@ -18,12 +18,14 @@ from dalembert.identification.essential import Essential, Reduction
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import describe
 from dalembert.identification.friction import FrictionLaws, FrictionModel, FrictionSource, solve_nonnegative
+from dalembert.identification.observation import KnownMotion
 from dalembert.identification.outcome import own_scales
 from dalembert.identification.physical import Physical
 from dalembert.identification.prepare import Prepared, Progress, prepare_problem, silent
 from dalembert.identification.prior import Prior
 from dalembert.identification.problem import Estimate, Estimator
 from dalembert.identification.sdp import Sdp
+from dalembert.identification.simulating import Simulating
 from dalembert.identification.substitution import keeping
 from dalembert.identification.uncertainty import Robust, robust_covariance
 from dalembert.identification.verdict import assess
@@ -104,13 +106,16 @@ def identify(
     values. ``essential`` drops base parameters the log gives no reason to keep; None keeps all.
     """
     chosen = estimator or Wls()
+    simulating = chosen if isinstance(chosen, Simulating) else None
     if constraints is not None:
         if essential is not None and constraints != Constraints():
             raise EstimationError(
                 f"essential parameters ({essential.rule}): not offered together with fixed, zero, tied or bounded ones"
             )
-        chosen = keeping(chosen, constraints)
+        chosen = chosen if simulating else keeping(chosen, constraints)  # one that simulates keeps to them inside
     sources = logs if isinstance(logs, Sequence) else [logs]
+    if simulating is not None:
+        sources, signals = simulating.begin(model, sources, signals)
     asked: dict[str, Any] = {
         "projection": projection, "signals": signals, "payload": payload, "symmetric": symmetric, "sigma": sigma,
         "prior": prior, "constraints": constraints, "progress": progress,
@@ -122,17 +127,24 @@ def identify(
         gains = find_gains(prepare_problem(model, sources, friction=law, **asked), motors)
         sources = [calibrated(log, dict(zip(gains.motors, gains.values.tolist(), strict=True))) for log in sources]
     prepared = prepare_problem(model, sources, friction=friction, **asked)
-    if prior is None and isinstance(chosen, Physical | Sdp):
+    if prior is None and isinstance(simulating.estimator if simulating else chosen, Physical | Sdp):
         prepared = _with_nominal_prior(prepared)
     prepared, dropped = without_idle_elements(prepared)
+    settled = None
+    if simulating is not None:
+        settled = simulating.settle(prepared, progress)
+        prepared = settled.prepared
     reduced = None
-    if essential is not None:
+    if essential is not None and (settled is None or settled.estimate.status.ok):
         progress(f"looking for the essential parameters ({essential.rule})")
         reduced = essential.reduce(prepared.problem)
         dropped |= {item.name: item.value for item in reduced.dropped}
         prepared = replace(prepared, problem=reduced.problem, notes=(*prepared.notes, str(reduced)))
-    progress(f"estimating by {chosen.method}")
-    estimate, robust = solve(prepared, chosen)
+    if settled is not None and reduced is None:
+        estimate, robust = settled.estimate, settled.robust
+    else:
+        progress(f"estimating by {chosen.method}")
+        estimate, robust = solve(prepared, chosen)
     extra = {} if gains is None else {"gains": gains.to_dict()}
     fit = make_fit(prepared, estimate, robust, dropped, extra)
     return Identification.of_fit(fit, prepared, estimate, robust, reduced)
@@ -193,9 +205,10 @@ def _verdicts(prepared: Prepared, estimate: Estimate, robust: Robust | None) -> 
 
 def _log_record(run: Any) -> dict[str, Any]:
     info, plan = run.source.info, run.plan
+    lowpass = 0.0 if plan.lowpass is None else plan.lowpass.cutoff
     return {
         "name": info.name, "path": info.path, "sha256": info.sha256, "payload": info.payload, "samples": info.samples,
-        "rate": info.rate, "cutoff": 0.0 if plan.lowpass is None else plan.lowpass.cutoff,
+        "rate": info.rate, "cutoff": None if isinstance(run.source, KnownMotion) else lowpass,
         "decimate": plan.decimation.factor, "border": plan.border, "slow": plan.slow.tolist(),
         "position_noise": plan.position_noise.tolist(), "torque_noise": plan.torque_noise.tolist(),
     }  # fmt: skip

@@ -28,26 +28,34 @@ METHODS: Mapping[str, Callable[..., Estimator]] = MappingProxyType(
 _LOSSES: Mapping[str, Callable[..., Huber | Tukey]] = MappingProxyType({"huber": Huber, "tukey": Tukey})
 
 
-def estimator_named(name: str, settings: Mapping[str, str] = MappingProxyType({})) -> Estimator:
-    """The estimator of a name; ``settings`` are fields of it as a person writes them, the others keep their default."""
-    if name not in METHODS:
-        raise UsageError(f"method {name!r}; {choices(name, METHODS)}")
-    valid = _settable(name)
+def estimator_named(
+    name: str,
+    settings: Mapping[str, str] = MappingProxyType({}),
+    methods: Mapping[str, Callable[..., Estimator]] = METHODS,
+    **given: object,
+) -> Estimator:
+    """The estimator of a name; ``settings`` are fields of it as a person writes them, the others keep their default.
+
+    ``methods`` to choose from, ``given`` fields that no text can say.
+    """
+    if name not in methods:
+        raise UsageError(f"method {name!r}; {choices(name, methods)}")
+    valid = _settable(methods[name])
     for key in settings:
         if key not in valid:
             known = choices(key, valid) if valid else "it has none"
             raise UsageError(f"--option {key}: method {name!r} has no such setting; {known}")
-    return METHODS[name](**{key: _value(key, text, _default(valid[key])) for key, text in settings.items()})
+    said = {key: _value(key, text, _default(valid[key])) for key, text in settings.items()}
+    return methods[name](**given, **said)
 
 
 def settings_of_method(name: str) -> dict[str, str]:
     """The settings of a method with their defaults, as a person writes them."""
-    return {key: _written(_default(item)) for key, item in _settable(name).items()}
+    return {key: _written(_default(item)) for key, item in _settable(METHODS[name]).items()}
 
 
-def _settable(name: str) -> dict[str, Field[Any]]:
+def _settable(kind: Any) -> dict[str, Field[Any]]:
     """Fields with a default a person can write."""
-    kind: Any = METHODS[name]
     return {f.name: f for f in fields(kind) if f.init and isinstance(_default(f), _WRITABLE)}
 
 

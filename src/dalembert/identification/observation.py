@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +24,7 @@ from dalembert.robot import Coordinate, Distance, EffortKind
 from dalembert.signals import DecimationFilter, Decimator, SignalPlan, SignalSettings, plan, prepared
 from dalembert.signals import Motion as Signals
 
-__all__ = ["Closing", "Decimated", "LogRows", "Run"]
+__all__ = ["Closing", "Decimated", "KnownMotion", "LogRows", "Run"]
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,6 +32,15 @@ IntArray = NDArray[np.int64]
 BLOCK = 8192  # samples evaluated at a time: W of a block stays within tens of megabytes
 KEPT_BYTES = 384 * 2**20  # decimated rows are kept for further passes up to this size, else computed again
 _SWITCHING = (EffortKind.COULOMB, EffortKind.FORCE)  # efforts that jump where a joint turns back
+
+
+@runtime_checkable
+class KnownMotion(Protocol):
+    """A log that knows the robot's state at every sample: its motion was simulated, not measured."""
+
+    def states(self, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Tree coordinates y, yd, ydd (last - first, n_y) of samples ``first`` to ``last - 1``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,13 @@ class LogRows:
         """The same observation of other logs, for instance held-out ones."""
         return LogRows(
             self.model, sources, signals=signals, projection=self.projection, sigma=self.sigma, payloads=self.payloads,
+            dry=self.dry,
+        )  # fmt: skip
+
+    def observing(self, runs: Sequence[Run]) -> LogRows:
+        """The same observation of the same logs, otherwise moved or with other torques: nothing is planned anew."""
+        return LogRows(
+            self.model, (), runs=runs, projection=self.projection, sigma=self.sigma, payloads=self.payloads,
             dry=self.dry,
         )  # fmt: skip
 
@@ -222,16 +239,20 @@ def _row_layout(kernel: Kernel) -> list[tuple[NDArray[np.intp], NDArray[np.intp]
 
 
 class Closing:
-    """Full state of consecutive blocks of one log, each started where the last one ended."""
+    """Full state of consecutive blocks of one log, each started where the last one ended; a simulated log knows it."""
 
     def __init__(self, model: Model, run: Run) -> None:
-        noise = run.plan.position_noise
-        weight = 1.0 / noise if len(noise) > model.r and (noise > 0.0).all() else None
-        self.closer = Closer(model, weight)
+        self.known = run.source if isinstance(run.source, KnownMotion) else None
+        if self.known is None:
+            noise = run.plan.position_noise
+            weight = 1.0 / noise if len(noise) > model.r and (noise > 0.0).all() else None
+            self.closer = Closer(model, weight)
         self.last: Array | None = None
 
     def __call__(self, signals: Signals) -> tuple[Array, Array, Array]:
         """Y, yd, ydd of a block."""
+        if self.known is not None:
+            return self.known.states(signals.first, signals.first + len(signals.t))
         y = self.closer.positions(signals.q, signals.t, self.last)
         self.last = y[-1].copy()
         yd, ydd = self.closer.rates(y, signals.qd, signals.qdd)

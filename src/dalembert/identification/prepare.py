@@ -21,6 +21,7 @@ from dalembert.identification.base import (
 )
 from dalembert.identification.choose_friction import COMPARED, auto_friction, first_fit, fitted_shapes
 from dalembert.identification.constraints import Constraints
+from dalembert.identification.factor import accumulate
 from dalembert.identification.fitted import TiedRows, dry_rows
 from dalembert.identification.friction import (
     CoordinateMotion,
@@ -46,11 +47,13 @@ from dalembert.signals import SignalSettings
 __all__ = [
     "Prepared",
     "Progress",
+    "along",
     "column_names",
     "column_units",
     "labelled_logs",
     "nonnegative_names",
     "prepare_problem",
+    "rows_along",
     "silent",
     "structural_base",
     "torque_sigma",
@@ -222,6 +225,22 @@ def prepare_problem(
         described, rigid.model, rows, rigid, laws, ties, base, problem, symmetric, (*rigid.model.notes, *said, *notes),
         place.load if laws is not None and laws.laws[0][1].needs_load else None,
     )  # fmt: skip
+
+
+def rows_along(prepared: Prepared, sources: Sequence[LogSource]) -> tuple[LogRows, Rows]:
+    """Rows of the same logs moved otherwise, planned and projected alike: rigid, and with tied columns."""
+    rigid = prepared.rigid.observing(
+        [replace(run, source=source) for run, source in zip(prepared.rigid.runs, sources, strict=True)]
+    )
+    return rigid, TiedRows(rigid, prepared.ties) if prepared.symmetric else rigid
+
+
+def along(prepared: Prepared, sources: Sequence[LogSource]) -> Prepared:
+    """The same problem along other motions of its logs."""
+    rigid, rows = rows_along(prepared, sources)
+    return replace(
+        prepared, rows=rows, rigid=rigid, problem=replace(prepared.problem, rows=rows, factors=accumulate(rows))
+    )
 
 
 @dataclass

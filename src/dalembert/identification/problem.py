@@ -46,6 +46,10 @@ class Status(StrEnum):
     NO_TORQUE = "no torque"
     NOT_CONVERGED = "not converged"
     INFEASIBLE = "infeasible"
+    DIVERGED = "simulation diverged"
+    LEFT_WORKSPACE = "left workspace"
+    SATURATED = "motors saturated"
+    UNLIKE = "simulation unlike the log"
 
     @property
     def ok(self) -> bool:
@@ -65,6 +69,14 @@ _REMEDY = {
     Status.NO_TORQUE: "the torque is zero in every row: check the channel map and the units",
     Status.NOT_CONVERGED: "raise the iteration limit, start from a better prior or choose a stronger regularisation",
     Status.INFEASIBLE: "no parameters meet all constraints: relax a bound, a fixed value or a tie",
+    Status.DIVERGED: "check that the controller is the log's (gains, rate, side of the gears), then the inertia it was "
+    "tuned on; or start elsewhere: start=regular, start=reference",
+    Status.LEFT_WORKSPACE: "check that the reference is this robot's: its columns, units and offsets, and the home it "
+    "starts from",
+    Status.SATURATED: "a motor at its limit says little of the robot: use logs of slower motions, or check the torque "
+    "limits in the robot's description",
+    Status.UNLIKE: "check that controller and reference are those of the log, and that the log starts with the "
+    "reference (offset)",
 }
 
 

@@ -203,11 +203,16 @@ def load_log(
     robot: Robot,
     channels: str | Path | ChannelMap | None = None,
     repair: Repair | None = None,
+    *,
+    positions: bool = True,
 ) -> LogSource:
-    """A log in memory where it fits there well or must be repaired, else read from its file by every pass."""
-    if repair is None and _bytes(path, robot, channels) > _IN_MEMORY:
+    """A log in memory where it fits there well or must be repaired, else read from its file by every pass.
+
+    ``positions`` False reads torques alone, always into memory.
+    """
+    if positions and repair is None and _bytes(path, robot, channels) > _IN_MEMORY:
         return open_log(path, robot, channels)
-    return read_log(path, robot, channels, repair)
+    return read_log(path, robot, channels, repair, positions=positions)
 
 
 def _bytes(path: str | Path, robot: Robot, channels: str | Path | ChannelMap | None) -> int:

@@ -33,6 +33,7 @@ from dalembert.simulation.runs import (
 )
 from dalembert.simulation.sensing import Sensing, averaged
 from dalembert.simulation.setup import Fault, Setup
+from dalembert.simulation.stepper import Evaluated
 from dalembert.simulation.tableau import tableau
 
 __all__ = ["Options", "Simulator", "simulate"]
@@ -149,6 +150,24 @@ class Simulator:
         tau = seen.torques(applied[every], rng)[:, measured]
         rate = self.rate / self._log_every
         return make_log(robot, rate, kept["q"][every], tau, name=name, start=start, payload=payload)
+
+    def stiffness(self, known: Parameters, y: ArrayLike) -> Array:
+        """Torque (n,) a law answers a unit of each motor's own position error with [N m/rad or N/m], at rest at its
+        reference in ``y`` (n_y,); ``known`` are the parameters of its model.
+        """
+        if self._law is None:
+            raise UsageError("simulation: the gains of a controller in Python are not known, expected a law")
+        law, pi, n = Evaluated(self._law), self.model.vector(known), self.model.n
+        y, none = np.asarray(y, dtype=float), np.zeros(self.model.n)
+        qr, still = self.model.robot.motor_map() @ y, np.zeros((1, len(y)))
+        forward = self.model.torque_kernel()(y[None], still, still, pi, none)["tau"][0]
+        state = np.zeros(next(port.size for port in self._law.inputs if port.name == "x"))
+
+        def torque(q: Array) -> Array:
+            return law(state, q, qr, none, none, forward, none, y, pi, self._gains, np.ones(n))[0].ravel().copy()
+
+        at_rest, small = torque(qr), 1e-3  # laws are linear in the error: any size will do
+        return np.array([(torque(qr - small * row)[k] - at_rest[k]) / small for k, row in enumerate(np.eye(n))])
 
     # --- preparation ---------------------------------------------------------------------------------------------
 
