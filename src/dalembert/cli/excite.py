@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +13,14 @@ from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model
 from dalembert.errors import UsageError, choices
 
 if TYPE_CHECKING:
+    from dalembert.excitation.belief import Believable
     from dalembert.excitation.family import Family
     from dalembert.excitation.result import Design
     from dalembert.excitation.search import Progress
+    from dalembert.identification.prepare import Prepared
+    from dalembert.identification.prior import Prior
     from dalembert.model import Model
+    from dalembert.robot import Robot
 
 __all__ = ["excite"]
 
@@ -52,10 +56,16 @@ def excite(
     starts: Annotated[int, typer.Option(help="random motions that are optimised")] = 8,
     budget: Annotated[float, typer.Option(help="time to search [s]")] = 30.0,
     noise: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="torque noise: YAML {rate, torque}, or a fit.json (residuals)")
+        Path | None,
+        typer.Option(metavar="FILE", help="torque noise: YAML {rate, torque_noise}, or a fit.json (residuals)"),
     ] = None,
     given: Annotated[
-        list[str] | None, typer.Option("--given", metavar="LOG", help="a log already recorded: the next best motion")
+        list[str] | None,
+        typer.Option(
+            "--given",
+            metavar="LOG",
+            help="a log already recorded: the next best motion; or a prior file (.yaml) whose scale says what is known",
+        ),
     ] = None,
     payload: Annotated[
         bool,
@@ -69,7 +79,8 @@ def excite(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="parameters believed, .yaml or fit.json (default: nominal); several: torque limits hold under each",
+            help="parameters believed: a prior file (.yaml) with values and bounds, or a fit.json (default: nominal); "
+            "torque limits hold under each, and everywhere within its bounds",
         ),
     ] = None,
     speed: Annotated[
@@ -80,7 +91,7 @@ def excite(
     ] = None,
     coordinates: Annotated[
         str | None,
-        typer.Option(metavar="NAME,NAME", help="coordinates to plan in: a joint's or pose (default: the robot's)"),
+        typer.Option(metavar="NAME,NAME", help="plan in these coordinates, motors or pose (default: the robot's)"),
     ] = None,
     seed: Annotated[int, typer.Option(help="of the random starts")] = 0,
     pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="draw paths, margins, workspace")] = True,
@@ -146,31 +157,60 @@ def _family(name: str, size: int, duration: float) -> Family:
     return BSpline(size, duration) if name == "b-spline" else PointToPoint(size, duration)
 
 
-def _planned(robot: Any, names: str) -> Model:
+def _planned(robot: Robot, names: str) -> Model:
+    """The model on coordinates asked for by the names of coordinates, joints (of several) or motors."""
     from dalembert.model import build_model
 
-    asked = [name.strip() for name in names.split(",")]
-    moved = [[c for c in robot.coordinates if c.startswith(f"{name}.")] or [name] for name in asked]
-    return build_model(replace(robot, independent=tuple(c for group in moved for c in group)))
+    chosen: list[str] = []
+    for name in (part.strip() for part in names.split(",")):
+        motor = next((m for m in robot.motors if m.name == name), None)
+        within = [c for c in robot.coordinates if c == name or c.startswith(f"{name}.")]
+        if not within and motor is not None:
+            within = [turned for turned, _ in motor.turns]
+            if len(within) > 1:
+                raise UsageError(
+                    f"--coordinates: motor {name!r} turns with {' and '.join(within)}; plan in these: a motion of one "
+                    f"family in them is one in the motor's angle"
+                )
+        if not within:
+            known = dict.fromkeys((*robot.coordinates, *robot.motor_names))
+            raise UsageError(f"--coordinates: no coordinate, joint or motor {name!r}; {choices(name, known)}")
+        chosen += within
+    return build_model(replace(robot, independent=tuple(chosen)))
 
 
-def _believed(model: Model, files: Sequence[str]) -> list[Any] | None:
-    """Parameter vectors of files, None where there are none."""
+def _believed(model: Model, files: Sequence[str]) -> list[Believable] | None:
+    """What files say of the parameters, None where there are none."""
+    from dalembert.identification.prior_file import read_known
     from dalembert.simulation import read_parameters
 
-    return [read_parameters(path, model).pi for path in files] or None
+    out: list[Believable] = []
+    for path in files:
+        if Path(path).suffix.lower() == ".json":
+            out.append(read_parameters(path, model).pi)
+        else:
+            out.append(read_known(path, model.robot, model.parameters))
+    return out or None
 
 
-def _recorded(model: Model, given: Any, progress: Any) -> list[Any]:
-    """Logs already recorded, prepared as identification prepares them."""
-    if not given:
-        return []
+def _recorded(model: Model, given: Sequence[str], progress: Callable[[str], None]) -> list[Prepared | Prior | Design]:
+    """Logs already recorded, prepared as identification prepares them, and what priors know."""
     from dalembert.cli.options import LogReader, signal_settings
     from dalembert.identification.prepare import prepare_problem
+    from dalembert.identification.prior_file import read_known
 
-    progress("reading the logs given")
-    logs = LogReader(model.robot, (), ()).read(given, ())
-    return [prepare_problem(model, logs, signals=signal_settings("auto", "auto", "5"))]
+    priors = [path for path in given if Path(path).suffix.lower() in (".yaml", ".yml")]
+    files = [path for path in given if path not in priors]
+    out: list[Prepared | Prior | Design] = []
+    for path in priors:
+        known = read_known(path, model.robot, model.parameters)
+        if known.prior is not None:
+            out.append(known.prior)
+    if files:
+        progress("reading the logs given")
+        logs = LogReader(model.robot, (), ()).read(files, ())
+        out.append(prepare_problem(model, logs, signals=signal_settings("auto", "auto", "5")))
+    return out
 
 
 def _written(design: Design, folder: Path, pictures: bool) -> list[Path]:

@@ -121,7 +121,7 @@ class Limits:
 
     def check(self, robot: Robot) -> None:
         """Refuse names the robot does not have."""
-        known = (*robot.coordinates, *robot.motor_names)
+        known = tuple(dict.fromkeys((*robot.coordinates, *robot.motor_names)))
         for name in self.motion:
             if name not in known:
                 raise UsageError(f"limits: no coordinate or motor {name!r}; {choices(name, known)}")

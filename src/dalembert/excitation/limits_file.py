@@ -3,7 +3,7 @@
 shares: {velocity: 0.8, torque: 0.7}         # of each limit that a motion may use
 motion:
   j1: {lower: -90 deg, upper: 90 deg, velocity: 2, acceleration: 20, jerk: 500}
-torque: {j1: 50 N*m}
+torque: {j1: 50 Nm}
 workspace:
   - {shape: hemisphere, centre: [0, 0, -0.8], radius: 0.5, axis: -z}
   - {shape: box, lower: [-0.2, -0.2, 0], upper: [0.2, 0.2, 0.5], body: tool, point: [0, 0, 0.1]}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.excitation.constraints.slack import Tight
 from dalembert.excitation.entry import Ride
 from dalembert.excitation.expected import Expected
-from dalembert.excitation.family import Family
+from dalembert.excitation.family import Family, Path
 from dalembert.excitation.limits import Limits
 from dalembert.excitation.noise import Noise
 from dalembert.identification.base import BaseSet
@@ -64,7 +64,7 @@ class Design:
     notes: tuple[str, ...]
 
     @property
-    def path(self):  # type: ignore[no-untyped-def]
+    def path(self) -> Path:
         """One period of the designed motion, without entry and exit."""
         return self.family.path(self.coefficients)
 

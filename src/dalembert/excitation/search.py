@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import count
@@ -12,6 +12,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.errors import ClosureError
 from dalembert.excitation.criteria import stages
 from dalembert.excitation.interior_point import Outcome, Stop, minimise
 from dalembert.excitation.setup import Objective, Setup
@@ -24,6 +25,7 @@ Array = NDArray[np.float64]
 _GAP = 0.02  # of the barrier, in units of the criterion, which is logarithmic
 _FIRST_GAP = 0.3  # for stages before the last
 _REPAIRS = 4  # rounds of tightening what is broken between grid points
+_WARM = 0.99  # share of an earlier motion that is gone on from
 _ROOM = 1e-6  # slack, in ranges, that a finished motion has on the fine grid
 
 
@@ -89,6 +91,13 @@ class _Best:
             if self.watch:
                 self.watch(Progress(time.monotonic() - self.begun, self.finished, self.value))
 
+    def refuse(self, why: str) -> None:
+        """A start that came to nothing."""
+        with self.lock:
+            self.finished += 1
+            if self.z is None:
+                self.reason = why
+
     def found(self) -> Found:
         assert self.z is not None
         seconds = time.monotonic() - self.begun
@@ -118,11 +127,13 @@ def optimise(
             if k >= effort.starts or (time.monotonic() > deadline and best.z is not None):
                 return
             try:
-                rng = np.random.default_rng([effort.seed, k])
-                own_warm = warm if k == 0 else None
-                start = _inside(own, centre, own_warm) if own_warm is not None else None
-                start = random_start(own, centre, rng) if start is None else start
-                _one(own, objective, centre, start, effort, deadline, best)
+                steps = _steps(own, objective)
+                start = _warm_start(own, steps[-1], centre, warm, best) if k == 0 and warm is not None else None
+                if start is None:
+                    start = random_start(own, centre, np.random.default_rng([effort.seed, k]))
+                    _one(own, steps, centre, start, effort, deadline, best)
+                else:
+                    _one(own, steps[-1:], centre, start, effort, deadline, best, mu=_follow_up(own))
             except Infeasible as error:
                 failures.append(error)
 
@@ -133,42 +144,74 @@ def optimise(
         with ThreadPoolExecutor(workers) as pool:
             for task in [pool.submit(work, setup if k == 0 else setup.twin()) for k in range(workers)]:
                 task.result()
+    if best.z is None and failures:
+        raise failures[0]
     if best.z is None:
-        raise failures[0] if failures else Infeasible("no motion was found in the time given; raise the budget")
+        raise Infeasible(
+            f"robot {setup.model.robot.name!r}: none of {best.finished} motions could be used: {best.reason}; widen "
+            f"this limit, or try more starts"
+        )
     return best.found()
 
 
-def _inside(setup: Setup, centre: Array, z: Array) -> Array | None:
+def _steps(setup: Setup, objective: Objective) -> list[Objective]:
+    """The stages of the criterion in turn, slow samples masked at last."""
+    steps = [replace(objective, criterion=c, masked=False) for c in stages(objective.criterion)]
+    return [*steps, replace(steps[-1], masked=True)] if setup.information.slow.any() else steps
+
+
+def _follow_up(setup: Setup) -> float:
+    """Barrier parameter that stays near what was found before."""
+    return 10.0 * _GAP / max(setup.coarse.count, 1)
+
+
+def _warm_start(setup: Setup, objective: Objective, centre: Array, warm: Array, best: _Best) -> Array | None:
+    """An earlier motion, offered as it is and brought a little inside to go on from; None where it leads nowhere."""
     rest = setup.still(centre)
-    return scaled_to_fit(rest, z - rest, setup.coarse)
+    kept = scaled_to_fit(rest, warm - rest, setup.fine, 0.0)
+    if kept is None or not setup.closes(kept):
+        return None
+    value, _ = setup.problem(objective).objective(kept)
+    if np.isfinite(value):
+        best.offer(value, kept, 0, "the motion it was to start from")
+    inside = scaled_to_fit(rest, kept - rest, setup.coarse)
+    return None if inside is None else rest + _WARM * (inside - rest)
 
 
 def _one(
-    setup: Setup, objective: Objective, centre: Array, start: Array, effort: Effort, deadline: float, best: _Best
-) -> None:
-    """One start: all stages of the criterion, slow samples masked at last, then repair between the grid points."""
+    setup: Setup, steps: Sequence[Objective], centre: Array, start: Array, effort: Effort, deadline: float, best: _Best,
+    mu: float | None = None,
+) -> None:  # fmt: skip
+    """One start through all steps, then repair between the grid points."""
     for margin in setup.coarse.margins:
         margin[:] = 0.0
     iterations = 0
-    steps = [replace(objective, criterion=c, masked=False) for c in stages(objective.criterion)]
-    if setup.information.slow.any():
-        steps.append(replace(steps[-1], masked=True))
-    z, mu = start, None
+    z = start
     for k, step in enumerate(steps):
         sharp = step.criterion is steps[-1].criterion
         stop = Stop(_GAP if sharp else _FIRST_GAP / (k + 1), 1e-4, effort.iterations, deadline)
         outcome = minimise(setup.problem(step), z, stop, mu=mu)
         z, iterations = outcome.z, iterations + outcome.iterations
-        mu = 10.0 * _GAP / max(setup.coarse.count, 1)
-    finished, more = _repaired(setup, steps[-1], centre, z, deadline)
-    if finished is not None:
+        mu = _follow_up(setup)
+    try:
+        finished, more = _repaired(setup, steps[-1], centre, z, deadline)
+    except ClosureError as error:  # between the points it was searched on
+        finished, more = str(error), 0
+    if isinstance(finished, str):
+        best.refuse(finished)
+    elif not np.isfinite(finished.value):
+        best.refuse("some base parameters cannot be told apart by it, nor by what is given")
+    else:
         best.offer(finished.value, finished.z, iterations + more, outcome.reason)
 
 
 def _repaired(
     setup: Setup, objective: Objective, centre: Array, z: Array, deadline: float
-) -> tuple[Outcome | None, int]:
-    """The motion moved inside the limits on the fine grid: each tightened by what it lacks, then optimised on."""
+) -> tuple[Outcome | str, int]:
+    """The motion moved inside the limits on the fine grid: each tightened by what it lacks, then optimised on.
+
+    Where it cannot be, the limit that stands in its way.
+    """
     rest = setup.still(centre)
     used = 0
     for _ in range(_REPAIRS):
@@ -179,17 +222,28 @@ def _repaired(
             margin += 1.05 * part
         inner = scaled_to_fit(rest, z - rest, setup.coarse, 1e-9)
         if inner is None:
-            return None, used
+            return _broken(setup, z), used
         mu = _GAP / max(setup.coarse.count, 1)
         outcome = minimise(
             setup.problem(objective), rest + 0.999 * (inner - rest), Stop(_GAP, 1e-4, 40, deadline), mu=mu
         )
         z, used = outcome.z, used + outcome.iterations
     kept = scaled_to_fit(rest, z - rest, setup.fine, 0.0)
-    if kept is None or not setup.closes(kept):
-        return None, used
+    if kept is None:
+        return _broken(setup, z), used
+    if not setup.closes(kept):
+        return "the loops cannot be followed from home along it", used
     value, _ = setup.problem(objective).objective(kept)
     return Outcome(kept, value, used, ""), used
+
+
+def _broken(setup: Setup, z: Array) -> str:
+    """The limit a motion breaks most on the fine grid."""
+    try:
+        tight = setup.fine.tightest(z)[0]
+    except ClosureError as error:
+        return str(error)
+    return f"{tight.name} is {tight.value:.4g}, limit {tight.bound:.4g}, at {tight.time:.3g} s of it"
 
 
 def best_of_random(

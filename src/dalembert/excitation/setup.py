@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import ClosureError, UsageError
+from dalembert.excitation.belief import Belief
 from dalembert.excitation.constraints.assemble import assemble_limits
 from dalembert.excitation.constraints.linear import LinearBounds
 from dalembert.excitation.constraints.slack import Grid, Slacks, Tight
@@ -60,7 +61,7 @@ class Setup:
         family: Family,
         information: Information,
         limits: Limits,
-        beliefs: Sequence[Array],
+        beliefs: Sequence[Belief],
         *,
         samples: int | None = None,
     ) -> None:
@@ -100,6 +101,15 @@ class Setup:
     def still(self, x: Array) -> Array:
         """Unknowns z of standing still at ``x`` (r,)."""
         return np.asarray((np.outer(x, self.family.still()) / self.reach[:, None]).ravel())
+
+    def unknowns(self, coefficients: Array) -> Array:
+        """Unknowns z of coefficients (r, m)."""
+        expected = (self.model.r, self.family.unknowns)
+        if coefficients.shape != expected:
+            raise UsageError(
+                f"coefficients of shape {coefficients.shape}, expected {expected}: coordinates by unknowns"
+            )
+        return np.asarray((coefficients / self.reach[:, None]).ravel())
 
     def grid_information(self, z: Array) -> Array:
         """Sum of w'w over the information grid (b, b)."""

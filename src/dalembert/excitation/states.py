@@ -61,6 +61,7 @@ class States:
             rates = model.kernel("rates stacked independent", lambda: _stacked_rates(model))
             self._rates = rates
             self._back = model.adjoint(rates, "s", ["y", "xd", "xdd"])
+            self._moved = np.asarray(rates.nonzeros["s"][0])  # a coordinate that cannot move has no seed
 
     def motion(self, x: Array, xd: Array, xdd: Array) -> Motion:
         """Full state of every sample; ClosureError where the loops cannot follow."""
@@ -103,7 +104,7 @@ class States:
         """Gradient by (x, xd, xdd), each (n, r), of a function with gradients (n, n_y) by (y, yd, ydd)."""
         if self.is_tree:
             return gy @ self.select.T, gyd @ self.select.T, gydd @ self.select.T
-        rates = self._back(m.y, m.xd, m.xdd, np.hstack([gyd, gydd]))
+        rates = self._back(m.y, m.xd, m.xdd, np.hstack([gyd, gydd])[:, self._moved])
         whole = gy + rates["grad_y"]
         return np.einsum("nij,ni->nj", self.maps(m.y), whole), rates["grad_xd"], rates["grad_xdd"]
 
@@ -113,7 +114,7 @@ class States:
         if self.is_tree:
             t = self.select.T
             return gy @ t, gyd @ t, gydd @ t
-        seeds = np.concatenate([gyd, gydd], axis=2).reshape(n * k, 2 * n_y)
+        seeds = np.concatenate([gyd, gydd], axis=2).reshape(n * k, 2 * n_y)[:, self._moved]
         by_x, by_xd, by_xdd = gy, np.zeros((n, k, self.model.r)), np.zeros((n, k, self.model.r))
         if seeds.any():
             back = self._back(np.repeat(m.y, k, 0), np.repeat(m.xd, k, 0), np.repeat(m.xdd, k, 0), seeds)

@@ -40,6 +40,11 @@ def _unit(axis: Vector, where: str) -> np.ndarray:
     return a / length
 
 
+def _length(apart: SX, size: float) -> SX:
+    """Length of a vector, smooth at zero: by 1e-3 of ``size`` too long there, by 5e-7 of it at ``size``."""
+    return ca.sqrt(ca.dot(apart, apart) + (1e-3 * size) ** 2)
+
+
 def _positive(where: str, **values: float) -> None:
     for name, value in values.items():
         if not 0.0 < value < math.inf:
@@ -84,10 +89,9 @@ class Sphere:
         return 1
 
     def of(self, p: SX) -> list[Condition]:
-        """See :class:`Region`. The squared distance is smooth at the centre too."""
+        """See :class:`Region`."""
         apart = p - ca.DM(self.centre)
-        return [("sphere: distance^2 from the centre over the radius [m]", ca.dot(apart, apart) / self.radius,
-        -math.inf, self.radius)]  # fmt: skip
+        return [("sphere: distance from the centre [m]", _length(apart, self.radius), -math.inf, self.radius)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +147,9 @@ class Cylinder:
         height = ca.dot(a, apart)
         across = apart - a * height
         return [
-            ("cylinder: distance^2 from the axis over the radius [m]", ca.dot(across, across) / self.radius, -math.inf,
-            self.radius), ("cylinder: height [m]", height, self.lower, self.upper),
-        ]  # fmt: skip
+            ("cylinder: distance from the axis [m]", _length(across, self.radius), -math.inf, self.radius),
+            ("cylinder: height [m]", height, self.lower, self.upper),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +171,12 @@ class Cone:
         return 1
 
     def of(self, p: SX) -> list[Condition]:
-        """See :class:`Region`: ``cos(angle) |apart| <= axis . apart``, smoothed by 1e-6 m at the apex."""
+        """See :class:`Region`. The apex itself is outside."""
+        a = ca.DM(_unit(self.axis, "workspace cone"))
         apart = p - ca.DM(self.apex)
-        along = ca.dot(ca.DM(_unit(self.axis, "workspace cone")), apart)
-        length = ca.sqrt(ca.dot(apart, apart) + 1e-12)
-        return [("cone: height over its surface [m]", along - math.cos(self.angle) * length, 0.0, math.inf)]
+        along = ca.dot(a, apart)
+        return [("cone: angle from its axis [rad]", ca.atan2(_length(apart - a * along, 1e-3), along), -math.inf,
+        self.angle)]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

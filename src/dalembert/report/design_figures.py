@@ -12,6 +12,7 @@ from dalembert.excitation.result import Design
 from dalembert.excitation.sampled import table
 from dalembert.model import Model
 from dalembert.report.figure import ACTUATED, JOINT, LINK, LOOP, PLATFORM, sketch
+from dalembert.report.regions import region_lines
 
 __all__ = ["draw_design"]
 
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 _POINTS = 1500
 _COLOURS = (LINK, ACTUATED, LOOP, PLATFORM, "#E69F00", "#56B4E9", "#000000", JOINT)
 _KINDS = (("", ""), ("xd_", "/s"), ("xdd_", "/s²"))
+Lines = list[tuple[Array, dict[str, Any]]]  # polylines (n, 3) and how each is drawn
 
 
 def draw_design(design: Design, folder: Path) -> list[Path]:
@@ -92,10 +94,10 @@ def _margins(design: Design) -> Any:
     for m in margins:  # both sides of a limit: the nearer one
         if m.name not in kinds or m.slack < kinds[m.name].slack:
             kinds[m.name] = m
-    shown = list(kinds.values())[:40]
+    shown = sorted(kinds.values(), key=lambda m: -m.used)[:40]
     sheet = _sheet(9.0, 0.24 * len(shown) + 1.3)
     axes = sheet.add_subplot()
-    used = np.array([100.0 * (1.0 - min(m.slack, 1.0)) for m in shown])
+    used = np.array([100.0 * m.used for m in shown])
     place = np.arange(len(shown))
     axes.barh(place, used, color=[ACTUATED if share > 99.0 else LINK for share in used], height=0.7)
     axes.set_yticks(place, [m.name for m in shown], fontsize=7)
@@ -110,46 +112,64 @@ def _margins(design: Design) -> Any:
 
 
 def _workspace(design: Design, t: Array, y: Array) -> Any:
-    """Path of the platform (of the last body where none is declared) with the robot at home."""
+    """Path of the platform (of the last body where none is declared) in its workspace, with the robot at home."""
     model = design.model
     body = model.robot.platform or model.robot.body_names[-1]
     poses = np.asarray(model.poses_kernel()(y)["poses"])[:, model.robot.body_names.index(body), 9:]
+    if not (np.ptp(poses, axis=0) > 1e-9).any():
+        return _orientation(design, t, y)
     figure = sketch(model)
     everything = np.vstack([figure.points, poses])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = float((high - low).max()) or 1.0
-    if not (np.ptp(poses, axis=0) > 1e-9).any():
-        return _orientation(design, t, y)
     flat = int(np.argmin(high - low)) if (high - low).min() < 0.02 * size else None
-    sheet = _sheet(7.5, 6.5)
+    regions = [line for entry in design.limits.workspace for line in region_lines(entry.region, low, high)]
     begin, end = design.ride.record
-    inside = (t >= begin) & (t <= end)
+    inside = poses[(t >= begin) & (t <= end)]
+    lines = [(line, {"color": "#bbbbbb", "lw": 2.5, "label": None}) for _, line in (*figure.links, *figure.loops)]
+    lines += [(line, {"color": LOOP, "lw": 1.0, "label": "workspace" if k == 0 else None})
+              for k, line in enumerate(regions)]  # fmt: skip
+    lines += [(poses, {"color": JOINT, "lw": 0.8, "ls": "--", "label": "from and to rest"}),
+              (inside, {"color": PLATFORM, "lw": 1.3, "label": f"path of {body}"})]  # fmt: skip
+    sheet = _sheet(7.5, 6.5)
     if flat is not None:
-        a, b = [k for k in range(3) if k != flat]
-        axes = sheet.add_subplot()
-        for name, line in (*figure.links, *figure.loops):
-            axes.plot(line[:, a], line[:, b], color="#bbbbbb", lw=2.5 if name else 1)
-        axes.plot(poses[:, a], poses[:, b], color=JOINT, lw=0.8, ls="--", label="from and to rest")
-        axes.plot(poses[inside, a], poses[inside, b], color=PLATFORM, lw=1.3, label=f"path of {body}")
-        axes.set_aspect("equal")
-        axes.set_xlabel(f"{'xyz'[a]} [m]")
-        axes.set_ylabel(f"{'xyz'[b]} [m]")
-        axes.grid(alpha=0.25)
+        axes = _plane(sheet, lines, [k for k in range(3) if k != flat])
     else:
-        axes = sheet.add_subplot(projection="3d", proj_type="ortho")
-        for _, line in (*figure.links, *figure.loops):
-            axes.plot(*line.T, color="#bbbbbb", lw=2.5)
-        axes.plot(*poses.T, color=JOINT, lw=0.8, ls="--", label="from and to rest")
-        axes.plot(*poses[inside].T, color=PLATFORM, lw=1.3, label=f"path of {body}")
-        axes.set_box_aspect(np.maximum(high - low, 0.05 * size))
-        axes.view_init(22, -55)
-        axes.set_xlabel("x [m]")
-        axes.set_ylabel("y [m]")
-        axes.set_zlabel("z [m]")
-        axes.tick_params(labelsize=7)
+        axes = _space(sheet, lines)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
     axes.set_title(f"{model.robot.name}: path of {body}, robot at home in grey")
     return sheet
+
+
+def _plane(sheet: Any, lines: Lines, shown: list[int]) -> Any:
+    """Lines seen along the axis that is not shown."""
+    axes = sheet.add_subplot()
+    for line, style in lines:
+        axes.plot(*line[:, shown].T, **style)
+    axes.set_aspect("equal")
+    axes.set_xlabel(f"{'xyz'[shown[0]]} [m]")
+    axes.set_ylabel(f"{'xyz'[shown[1]]} [m]")
+    axes.grid(alpha=0.25)
+    return axes
+
+
+def _space(sheet: Any, lines: Lines) -> Any:
+    """Lines in space, all axes to one scale."""
+    axes = sheet.add_subplot(projection="3d", proj_type="ortho")
+    for line, style in lines:
+        axes.plot(*line.T, **style)
+    everything = np.vstack([line for line, _ in lines])
+    extent = np.ptp(everything, axis=0)
+    extent = np.maximum(extent, 0.05 * extent.max())
+    middle = (everything.min(axis=0) + everything.max(axis=0)) / 2.0
+    for set_limits, centre, width in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle, extent, strict=True):
+        set_limits(centre - width / 2.0, centre + width / 2.0)
+    axes.set_box_aspect(extent)
+    axes.view_init(22, -55)
+    for set_label, name in zip((axes.set_xlabel, axes.set_ylabel, axes.set_zlabel), "xyz", strict=True):
+        set_label(f"{name} [m]")
+    axes.tick_params(labelsize=7)
+    return axes
 
 
 def _orientation(design: Design, t: Array, y: Array) -> Any:

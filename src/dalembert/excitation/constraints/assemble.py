@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
+from dalembert.excitation.belief import Belief
 from dalembert.excitation.constraints.clearance import ClearanceBounds
 from dalembert.excitation.constraints.jerk import JerkBounds
 from dalembert.excitation.constraints.linear import LinearBounds
@@ -17,32 +18,34 @@ from dalembert.excitation.constraints.symbolic import Bounded, SymbolicBounds, c
 from dalembert.excitation.limits import Limits, Margin, Shares
 from dalembert.excitation.states import States
 from dalembert.model import Model
-from dalembert.robot import Anchor, Limit
+from dalembert.robot import BASE, Anchor, Limit
 from dalembert.robot.geometry import Placement
 
 __all__ = ["assemble_limits", "default_margin"]
 
 _KINDS = ("position", "velocity", "acceleration", "jerk")
 _UNITS = ("", "/s", "/s^2", "/s^3")
+_ROUNDED = 1e-3  # of a torque limit: how much the rounded-off absolute values may add up to where nothing moves
 _HOME_SHARE = 1.0 / 3.0  # of home's distance from singularities that a design keeps unless told
 
 
 def assemble_limits(
-    states: States, limits: Limits, beliefs: Sequence[Array]
+    states: States, limits: Limits, beliefs: Sequence[Belief]
 ) -> tuple[list[LinearBounds], list[Source], tuple[str, ...]]:
     """Constraints of a robot's limits, and notes on what could not be taken into account.
 
-    ``beliefs``: parameter vectors (p,) under each of which the torque limits must hold.
+    ``beliefs``: the torque limits must hold under each, for all values in its ranges.
     """
     model = states.model
     limits.check(model.robot)
     linear, dependent, moving = _motion_bounds(model, limits)
     notes: list[str] = []
-    torque = _torque_bounds(model, limits)
-    if torque and beliefs:
-        moving += [SymbolicBounds(states, torque, pi) for pi in beliefs]
-    elif torque:
+    if limits.torque and model.n < model.r:
+        notes.append("torque limits not kept: fewer motors than mobilities, no torque makes every motion")
+    elif limits.torque and not beliefs:
         notes.append("torque limits not kept: the robot has no nominal parameters to predict torque with")
+    elif limits.torque:
+        moving += [SymbolicBounds(states, _torque_bounds(model, limits, belief), belief.centre) for belief in beliefs]
     still = [*dependent, *_workspace(model, limits), *_tilts(model, limits), *_floor(model, limits)]
     sources: list[Source] = [SymbolicBounds(states, still)] if still else []
     sources += _singularity(model, limits)
@@ -113,19 +116,27 @@ def _angular(model: Model) -> np.ndarray:
     return np.array([step.is_angle for body in model.robot.bodies for step in body.joint.steps])
 
 
-def _torque_bounds(model: Model, limits: Limits) -> list[Bounded]:
-    if not limits.torque:
-        return []
-    tau = model.dynamics.motor_torque(ca.SX(ca.DM.zeros(model.n)))
-    if model.n < model.r:
-        return []
-    share = limits.shares.torque
-    names = model.robot.motor_names
-    return [
-        Bounded(f"torque of {name} [N m or N]", tau[names.index(name)], -share * bound, share * bound)
-        for name, bound in limits.torque.items()
-        if math.isfinite(bound)
-    ]
+def _torque_bounds(model: Model, limits: Limits, belief: Belief) -> list[Bounded]:
+    """Torques of the motors at the centre of a belief, further out by all that its ranges allow:
+    ``|tau - Y centre| <= sum |Y_k| spread_k``, the absolute values rounded off upwards.
+    """
+    d, names = model.dynamics, model.robot.motor_names
+    tau = d.motor_torque(ca.SX(ca.DM.zeros(model.n)))
+    uncertain = np.flatnonzero(belief.spread)
+    out: list[Bounded] = []
+    for name, limit in limits.torque.items():
+        if not math.isfinite(limit):
+            continue
+        bound = limits.shares.torque * limit
+        own, label = tau[names.index(name)], f"torque of {name} [N m or N]"
+        if not len(uncertain):
+            out.append(Bounded(label, own, -bound, bound))
+            continue
+        parts = ca.jacobian(own, d.pi)[uncertain.tolist()] * ca.DM(belief.spread[uncertain]).T
+        apart = ca.sum2(ca.sqrt(parts**2 + (_ROUNDED * bound / len(uncertain)) ** 2))
+        out += [Bounded(f"{label}, at most", own + apart, -math.inf, bound),
+                Bounded(f"{label}, at least", own - apart, -bound, math.inf)]  # fmt: skip
+    return out
 
 
 def _workspace(model: Model, limits: Limits) -> list[Bounded]:
@@ -170,6 +181,7 @@ def _floor(model: Model, limits: Limits) -> list[Bounded]:
             math.inf,
         )
         for capsule in c.capsules
+        if capsule.body != BASE  # what stands still may stand on the floor
         for point in (capsule.start, capsule.end)
     ]
 

@@ -56,6 +56,7 @@ class JerkBounds:
         n, k = len(motion.y), len(self.names)
         assert motion.xddd is not None
         state = (np.repeat(part, k, axis=0) for part in (motion.y, motion.xd, motion.xdd, motion.xddd))
-        out = self._back(*state, np.tile(np.eye(k), (n, 1)))
+        kept = np.asarray(self._kernel.nonzeros["h"][0])
+        out = self._back(*state, np.tile(np.eye(k)[:, kept], (n, 1)))
         by_y, *rest = (np.asarray(out[f"grad_{name}"]).reshape(n, k, -1) for name in _BY)
         return by_y @ self.model.velocity_maps(motion.y)[0], *rest

@@ -56,13 +56,24 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Tight:
-    """The limit kept by least: its name, the value, the bound, the time, and the slack in units of its range."""
+    """The limit kept by least: its name, the value, the bound, the time, and the slack in units of its range.
+
+    ``alone``: there is no bound on the other side.
+    """
 
     name: str
     value: float
     bound: float
     time: float
     slack: float
+    alone: bool = False
+
+    @property
+    def used(self) -> float:
+        """Share of the limit that is used, 1 where it is reached; of a least value, what is asked over what is."""
+        if self.alone and self.bound > 0.0 and self.value > self.bound:
+            return self.bound / self.value
+        return 1.0 - min(self.slack, 1.0)
 
 
 class Slacks:
@@ -162,8 +173,9 @@ class Slacks:
                     if np.isfinite(bound):
                         at = int(room.argmin())
                         slack = float(room[at] / self.sizes[k][i])
+                        alone = not np.isfinite(upper[i] - lower[i])
                         found.append(
-                            Tight(name, float(value[at, i]), float(bound), float(self.grid.times[at]), slack)
+                            Tight(name, float(value[at, i]), float(bound), float(self.grid.times[at]), slack, alone)
                         )  # fmt: skip
         return sorted(found, key=lambda tight: tight.slack)
 

@@ -43,8 +43,9 @@ class SymbolicBounds:
         d = model.dynamics
         h = ca.densify(ca.vertcat(*[b.expression for b in bounded]))
         self.still = not (ca.depends_on(h, d.yd) or ca.depends_on(h, d.ydd))
-        key = hashlib.sha256(f"{self.names}{h}".encode()).hexdigest()[:16]
         inputs = {"y": d.y, "yd": d.yd, "ydd": d.ydd, "pi": d.pi}
+        exact = ca.Function("h", list(inputs.values()), [h]).serialize()  # as text constants would be rounded
+        key = hashlib.sha256(exact.encode()).hexdigest()[:16]
         self._values: Kernel = model.kernel(f"bounds {key}", lambda: (inputs, {"h": h}))
         self._back: Kernel | None = None
 
