@@ -65,7 +65,8 @@ class Bounded:
         )
         with one_thread():
             reduced = reduce(objective, resolved)
-            C, d, held = self._bounds(problem, objective, resolved, reduced)
+            bounds = self._bounds(problem, objective, resolved, reduced)
+            C, d = bounds.C, bounds.d
             program = ConicProgram(reduced.t)
             program.above(C, d)
             result = program.solve()
@@ -77,12 +78,17 @@ class Bounded:
                 if exact is not None:
                     (v, active), status = exact, Status.CONVERGED
             message = "" if status is Status.CONVERGED else f"Clarabel: {result.found}"
-            names = [held[k] for k in np.flatnonzero(active)]
+            standard = reduced.x0 + reduced.D @ v
+            # a mass and a moment of inertia that an equality ties together meet their bounds as one: both are said
+            met = np.flatnonzero(status.ok & (C @ v - d <= FEASIBLE * _size(reduced.t, d)))
+            for k in met:
+                standard[resolved.tie == bounds.column[k]] = bounds.value[k]
+            names = [problem.parameters[bounds.column[k]] for k in met]
             return physical_estimate(
                 self.method,
                 problem,
                 objective,
-                reduced.x0 + reduced.D @ v,
+                standard,
                 reduced.D @ free_directions(C[active]),
                 status=(status, message),
                 settings={
@@ -94,16 +100,14 @@ class Bounded:
                 iterations=result.iterations,
             )
 
-    def _bounds(
-        self, problem: Problem, objective: Objective, resolved: Resolved, reduced: Reduced
-    ) -> tuple[Array, Array, list[str]]:
-        """``C v >= d`` with rows of unit norm, and the parameter each row holds."""
+    def _bounds(self, problem: Problem, objective: Objective, resolved: Resolved, reduced: Reduced) -> _Bounds:
+        """Bounds of all parameters that can move; tied ones share theirs."""
         lower, upper = signs(problem, resolved)
         for body in problem.bodies:
             for symbol in self.positive:
                 column = body.columns[INERTIAL.index(symbol)]
                 lower[column] = max(lower[column], 0.0)
-        rows, rhs, names = [], [], []
+        rows, rhs, columns, values = [], [], [], []
         for sign, bound in ((1.0, lower), (-1.0, upper)):
             for i in np.flatnonzero(np.isfinite(bound) & (resolved.tie == np.arange(len(bound)))):
                 row = sign * reduced.D[i]
@@ -111,14 +115,30 @@ class Bounded:
                 if size > 0.0:
                     rows.append(row / size)
                     rhs.append(sign * (bound[i] - reduced.x0[i]) / size)
-                    names.append(problem.parameters[i])
-        return np.array(rows).reshape(-1, len(reduced.t)), np.array(rhs), names
+                    columns.append(int(i))
+                    values.append(float(bound[i]))
+        return _Bounds(np.array(rows).reshape(-1, len(reduced.t)), np.array(rhs), columns, values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """``C v >= d`` with rows of unit norm; ``column`` and ``value`` of the parameter each row bounds."""
+
+    C: Array
+    d: Array
+    column: list[int]
+    value: list[float]
+
+
+def _size(t: Array, d: Array) -> float:
+    """What rounding is relative to."""
+    return max(1.0, float(np.abs(t).max(initial=0.0)), float(np.abs(d).max(initial=0.0)))
 
 
 def _active_set(t: Array, C: Array, d: Array, active: Mask) -> tuple[Array, Mask] | None:
     """Exact ``min |v - t|`` with ``C v >= d`` from a guess of the active rows; None where it does not settle."""
     active = active.copy()
-    size = max(1.0, float(np.abs(t).max(initial=0.0)), float(np.abs(d).max(initial=0.0)))
+    size = _size(t, d)
     for _ in range(3 * len(d) + 3):
         v, multipliers = t.copy(), np.zeros(len(d))
         if active.any():

@@ -18,6 +18,7 @@ from dalembert.identification.aligned import aligned
 from dalembert.identification.drive import calibrated
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import FittedModel, fitted
+from dalembert.identification.identify import Identification
 from dalembert.identification.observation import BLOCK, Closing, Run
 from dalembert.identification.rows import Rows
 from dalembert.logs import Log, LogSource
@@ -176,7 +177,8 @@ def validate(fit: Fit, logs: LogSource | Iterable[LogSource], *, signals: Signal
         raise EstimationError("validation: no log given, expected at least one")
     gains = {motor: found["value"] for motor, found in fit.provenance.get("gains", {}).items()}
     sources = tuple(calibrated(source, gains) for source in sources)
-    model = fitted(fit)
+    # an identification still has its model at hand: nothing is compiled again
+    model = fitted(fit, fit.prepared.model if isinstance(fit, Identification) else None)
     settings = [signals or settings_of(fit, source) for source in sources]
     units = {row.name: row.unit for row in fit.rows}
     full_rate = [replace(s, decimate=1, mask=None) for s in settings]
