@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError
 from dalembert.identification.identify import Identification
+from dalembert.identification.uncertainty import Robust
 from dalembert.logs import Log
 from dalembert.model import Model, build_model
 from dalembert.motion import Closer
@@ -17,7 +18,16 @@ from dalembert.robot import Robot, with_payload
 from dalembert.signals import SignalSettings, decimate, decimation_filter, prepare
 from dalembert.simulation import Controller, Law, Options, Reference, Sensing, Simulation, Simulator, make_reference
 
-__all__ = ["Combined", "Laboratory", "Predicted", "base_values", "combined", "predicted_torques", "values_of"]
+__all__ = [
+    "Combined",
+    "Laboratory",
+    "Predicted",
+    "base_values",
+    "combined",
+    "predicted_torques",
+    "standard_robust",
+    "values_of",
+]
 
 Array = NDArray[np.float64]
 Path = Callable[[ArrayLike], tuple[Array, Array, Array]]
@@ -137,6 +147,19 @@ def combined(fit: Identification, terms: Mapping[str, float]) -> Combined | None
     assert p.high is not None and p.sigma_robust
     half = sigma * (p.high - p.value) / p.sigma_robust
     return Combined(value, sigma, value - half, value + half)
+
+
+def standard_robust(fit: Identification) -> Robust:
+    """Robust covariance of all standard parameters, for those that constraints make identifiable one by one.
+
+    With ``pi = x0 + Z u`` base values answer to u by ``B Z``; what they do not tell of u has no covariance here.
+    """
+    if fit.robust is None:
+        raise UsageError(f"study: the fit of {fit.robot!r} is {fit.status}: {fit.message}")
+    problem = fit.prepared.problem
+    Z = problem.constraints.resolve(problem.parameters).basis()[1]
+    back = Z @ np.linalg.pinv(problem.base_map() @ Z)
+    return replace(fit.robust, covariance=back @ fit.robust.covariance @ back.T)
 
 
 @dataclass(frozen=True)
