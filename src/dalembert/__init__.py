@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dalembert.identification.wls import Wls
     from dalembert.logs import Repair, open_log, read_channels, read_log, write_log
     from dalembert.model import build_model
-    from dalembert.report import write_report
+    from dalembert.report import write_figures, write_report
     from dalembert.robot import Robot, catalog_names, load_robot
     from dalembert.signals import SignalSettings, SlowMask
     from dalembert.simulation import Simulator, read_controller, read_trajectory, simulate
@@ -95,6 +95,7 @@ _HOME = {
     "simulate": "simulation",
     "validate": "validation",
     "write_design": "excitation",
+    "write_figures": "report",
     "write_fit": "identification.fit_files",
     "write_log": "logs",
     "write_report": "report",
@@ -149,6 +150,7 @@ __all__ = [
     "simulate",
     "validate",
     "write_design",
+    "write_figures",
     "write_fit",
     "write_log",
     "write_report",

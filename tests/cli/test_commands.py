@@ -128,6 +128,8 @@ WRONG = [
     (["show", "dualv", "-o", "picture.bmp"], ".png, .svg, .pdf, .html"),
     (["show", "dualv", "-o", "no/such/folder/picture.png"], "no folder"),
     (["bench", "nothing"], "regressor"),
+    (["identify", "dualv", "log.csv", "--figures", "pdf"], "--figures pdf: -o DIR is missing"),
+    (["identify", "dualv", "log.csv", "--figures", "eps", "-o", "out"], "choose from pdf, svg, png"),
 ]
 
 

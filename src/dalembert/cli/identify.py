@@ -99,6 +99,15 @@ def identify(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="folder for fit.json, parameters.csv and report.html"),
     ] = None,
+    figures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--figures",
+            metavar="FORMAT",
+            help="also the report's figures for a paper, as pdf, svg or png (or several, joined by commas), and "
+            "parameters.tex, in DIR/figures",
+        ),
+    ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -110,7 +119,9 @@ def identify(
     from dalembert.identification.methods import estimator_named
     from dalembert.identification.prepare import column_names
     from dalembert.identification.prior_file import Known, read_known
-    from dalembert.report import write_report
+    from dalembert.report.builder import report_file
+    from dalembert.report.evidence import gather
+    from dalembert.report.paper import figure_files, formats_named
     from dalembert.validation import cross_validate
     from dalembert.validation import validate as score
 
@@ -119,6 +130,9 @@ def identify(
         estimator = estimator_named(method, asked, ALL_METHODS)
         if controller or reference:
             raise UsageError(f"--controller, --reference: {method!r} simulates nothing; {choices(method, CLOSED_LOOP)}")
+    formats = formats_named(figures or ())
+    if formats and output is None:
+        raise UsageError(f"--figures {','.join(formats)}: -o DIR is missing, the folder to write them to")
     rule, law = _rule(essential), parse_friction(friction)
     signals = signal_settings(cutoff, decimate, mask_slow)
     described = load(robot, settings)
@@ -145,19 +159,25 @@ def identify(
             scored = score(found.fit, [log for log in every if log.info.path in held_out])
         crossed = None if blocks is None else cross_validate(found, estimator, blocks, progress=progress)
         files: list[Path] = []
+        drawn: list[Path] = []
         if output is not None:
             progress("writing the report")
-            files = [*write_fit(found.fit, output), write_report(output, found, scored, crossed=crossed)]
+            evidence = gather(found, scored, crossed=crossed)
+            files = [*write_fit(found.fit, output), report_file(output, evidence)]
+            if formats:
+                progress("drawing the figures")
+                drawn = figure_files(output / "figures", evidence, formats)
     for text in (*known.notes, *found.prepared.notes):
         note(text)
     data = found.to_dict()
     for name, result in (("validation", scored), ("cross_validation", crossed)):
         if result is not None:
             data[name] = result.to_dict()
-    data["files"] = [str(file) for file in files]
+    data["files"] = [str(file) for file in (*files, *drawn)]
     shown = [str(found), *(f"\n{result}" for result in (scored, crossed) if result is not None)]
     if files:
-        shown.append(f"\nwritten: {', '.join(str(file) for file in files)}")
+        more = [f"{len(drawn)} files in {drawn[0].parent}"] if drawn else []
+        shown.append(f"\nwritten: {', '.join([*map(str, files), *more])}")
     emit(as_json, data, *map(Text, shown))
 
 

@@ -13,7 +13,7 @@ from dalembert.report.sections import SECTIONS, Content
 from dalembert.robot.interchange import write_atomically
 from dalembert.validation import CrossValidation, Validation
 
-__all__ = ["REPORT_FILE", "contents", "page", "write_report"]
+__all__ = ["REPORT_FILE", "contents", "page", "report_file", "write_report"]
 
 REPORT_FILE = "report.html"
 
@@ -32,8 +32,12 @@ def write_report(
     those of the validation. ``compared``: further fits by name, shown beside this one.
     """
     others = tuple(compared.items()) if isinstance(compared, Mapping) else tuple(compared)
-    text = page(gather(fit, validation, compared=others, crossed=crossed))
-    folder = Path(folder)
+    return report_file(Path(folder), gather(fit, validation, compared=others, crossed=crossed))
+
+
+def report_file(folder: Path, evidence: Evidence) -> Path:
+    """Write the report of an evidence."""
+    text = page(evidence)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / REPORT_FILE, text)
     return folder / REPORT_FILE
