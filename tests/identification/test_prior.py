@@ -96,3 +96,11 @@ def test_nominal_values_know_tied_bodies():
     assert found == {"M_arm": 0.15, "M_arm1": 0.15, "XX_struts": robot.nominal["XX_struts2"], "Fv_m2": 0.05}
     uneven = replace(robot, nominal={**robot.nominal, "M_arm2": 0.3})
     assert nominal_values(uneven, ["M_arm"])["M_arm"] == pytest.approx(0.2)
+
+
+def test_inertias_of_shapes_may_be_off_by_the_largest_of_them():
+    """Of a thin rod the inertia about its own axis is the least sure number; CAD values are taken at their word."""
+    rod, cad = Cylinder(0.01, 1.0), BodyInertia(1.0, (0.0, 0.0, 0.0), (1e-5, 0.0, 0.0, 1e-2, 0.0, 1e-2))
+    prior = Prior.of_bodies({"rod": rod, "cad": cad})
+    assert prior.scale == {f"{symbol}_rod": prior.values["XX_rod"] for symbol in ("XX", "YY", "ZZ")}
+    assert prior.values["ZZ_rod"] < 1e-3 * prior.scale["ZZ_rod"]

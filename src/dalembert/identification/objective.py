@@ -47,7 +47,9 @@ class Weighting(StrEnum):
     """What the rows of a group are divided by."""
 
     PEAK = "peak"  # the largest torque of the group: W_tau = diag(tau_max)^-2 [Gnad24]
-    NOISE = "noise"  # the standard deviation of the group's own OLS residual [Briot15, 4.2]
+    NOISE = (
+        "noise"  # the standard deviation of the group's own OLS residual [Briot15, 4.2], the clearest peak being one
+    )
     UNIT = "unit"  # nothing
 
 
@@ -181,12 +183,14 @@ def _member(kind: type[_Choice], found: str, what: str) -> _Choice:
 
 def group_scales(problem: Problem, weighting: Weighting) -> Array:
     """Factors (G,) of the groups' rows."""
-    if weighting is Weighting.NOISE:
-        return own_scales(problem)[0]
     if weighting is Weighting.UNIT:
         return np.ones(len(problem.factors))
     peaks = np.array([factor.peak for factor in problem.factors])
     largest = float(peaks.max(initial=0.0))
+    if weighting is Weighting.NOISE:
+        own = own_scales(problem)[0]
+        clearest = float((own * peaks).max(initial=0.0))
+        return own / clearest if clearest > 0.0 else own
     # a group that was never loaded is as exact as the strongest one
     return np.asarray(1.0 / np.where(peaks > 0.0, peaks, largest)) if largest > 0.0 else np.ones(len(peaks))
 

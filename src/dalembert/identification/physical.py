@@ -47,7 +47,7 @@ class Physical:
     gamma_tau: float = 1.0
     gamma_p: float = 0.0
     regularisation: Regularisation | str = Regularisation.RELATIVE
-    weighting: Weighting | str = Weighting.PEAK
+    weighting: Weighting | str = Weighting.NOISE
     tolerance: float = 1e-7
     max_iterations: int = 300
     method: ClassVar[str] = "physical"

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dalembert.errors import EstimationError, choices
 from dalembert.identification.rows import Array
 from dalembert.parameters import (
+    INERTIAL,
     N_INERTIAL,
     BodyInertia,
     from_pseudo_inertia,
@@ -45,6 +46,9 @@ DENSITY: Mapping[str, float] = MappingProxyType(
         "peek": 1300.0,
     }
 )
+
+
+_PRINCIPAL = [INERTIAL.index(symbol) for symbol in ("XX", "YY", "ZZ")]
 
 
 def density(material: str | float) -> float:
@@ -165,13 +169,18 @@ class Prior:
     ) -> Prior:
         """From shapes or CAD values (:class:`BodyInertia`) per body, several shapes adding up, and further
         parameters.
+
+        A shape leaves out bearings and screws: its inertias may each be off by the largest of them. By its own size the
+        one about a rod's axis would be the surest of all numbers, and it is the least sure.
         """
-        values = dict(others)
+        values, scale = dict(others), {}
         for body, parts in bodies.items():
             shapes = [parts] if isinstance(parts, (Cylinder, Box, Sphere, BodyInertia)) else list(parts)
             ten = np.sum([shape.parameters() for shape in shapes], axis=0)
             values.update(zip(inertial_names(body), ten.tolist(), strict=True))
-        return cls(values, source=source)
+            if not all(isinstance(shape, BodyInertia) for shape in shapes):
+                scale.update({f"{symbol}_{body}": float(ten[_PRINCIPAL].max()) for symbol in ("XX", "YY", "ZZ")})
+        return cls(values, scale, source)
 
     def __or__(self, other: Prior) -> Prior:
         """Both; where both speak of a parameter, the right one holds."""

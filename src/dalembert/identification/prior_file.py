@@ -114,6 +114,7 @@ class _Reader:
         self.bodies = tuple(body.name for body in bodies_of(names))
         self.folder = Path(root.file).parent
         self.values: dict[str, float] = {}
+        self.scale: dict[str, float] = {}
         self.notes: list[str] = []
         self.fits: dict[str, tuple[dict[str, float], tuple[str, ...]]] = {}
 
@@ -139,7 +140,7 @@ class _Reader:
             constraints.resolve(self.names).basis()
         except EstimationError as error:
             self.root.fail(str(error))
-        return Known(Prior(self.values, scale, self.root.file), constraints, tuple(self.notes))
+        return Known(Prior(self.values, {**self.scale, **scale}, self.root.file), constraints, tuple(self.notes))
 
     def beliefs(self, parts: Mapping[str, Located]) -> None:
         """Fill in the believed values, the more particular ones last."""
@@ -152,7 +153,9 @@ class _Reader:
             shapes = [_shape(part) for part in (item.items() if item.is_list else (item,))]
             if not shapes:
                 item.expected("at least one part")
-            self.values |= Prior.of_bodies({body: shapes}).values
+            prior = Prior.of_bodies({body: shapes})
+            self.values |= prior.values
+            self.scale |= prior.scale
         self.values |= self.numbers(parts.get("values"), lambda item: item.number())
 
     def taken(self, item: Located) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,6 +37,10 @@ ACTIVE = 1e-6  # multiplier, relative to the largest, above which a bound holds
 POLISH_STEPS = 60
 NEAR = 0.25  # Newton decrement below which full steps converge quadratically
 SETTLED = 1e-12  # change of the whitened variables that is rounding
+ROUNDS = 3  # of raising the margin
+
+# Of a body: ``svec(X) = C v + constant`` for its whitened pseudo-inertia X, and the weight of the log-det
+Term = tuple[Array, Array, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Sdp:
     gamma_tau: float = 1.0
     gamma_p: float = 0.0
     regularisation: Regularisation | str = Regularisation.RELATIVE
-    weighting: Weighting | str = Weighting.PEAK
+    weighting: Weighting | str = Weighting.NOISE
     margin: float = MARGIN
     method: ClassVar[str] = "sdp"
 
@@ -96,12 +101,7 @@ class Sdp:
             basis = pseudo_basis(body.L)
             columns = list(body.columns)
             terms.append((basis @ reduced.D[columns], basis @ reduced.x0[columns], objective.entropy * body.count))
-        target = reduced.t if not objective.entropy else _quadratic_target(reduced, terms)
-        program = ConicProgram(target)
-        program.above(C, d)
-        for C_body, constant, _ in terms:
-            program.definite(C_body, constant, self.margin)
-        result = program.solve()
+        result = self._definite(reduced.t if not objective.entropy else _quadratic_target(reduced, terms), terms, C, d)
         v, tangent = result.v, reduced.D
         if objective.entropy and result.status is not Status.INFEASIBLE:
             unit = max(result.distance, float(np.sqrt(objective.entropy)))
@@ -114,8 +114,26 @@ class Sdp:
             tangent = reduced.D @ half
         return reduced.x0 + reduced.D @ v, tangent, result
 
+    def _definite(self, target: Array, terms: Sequence[Term], C: Array, d: Array) -> ConicResult:
+        """Least ``|v - target|^2`` with every body consistent. Feasible to the solver is within its tolerance of that:
+        where a body comes out beyond the boundary, the margin grows by what was missing.
+        """
+        margin = self.margin
+        for _ in range(ROUNDS):
+            program = ConicProgram(target)
+            program.above(C, d)
+            for C_body, constant, _ in terms:
+                program.definite(C_body, constant, margin)
+            result = program.solve()
+            eigenvalues = [np.linalg.eigvalsh(unsvec(A @ result.v + constant))[0] for A, constant, _ in terms]
+            least = min(eigenvalues, default=margin)
+            if least > 0.0 or not result.status.ok:
+                break
+            margin += 2.0 * (margin - least)
+        return result
 
-def _quadratic_target(reduced: Reduced, terms: list[tuple[Array, Array, float]]) -> Array:
+
+def _quadratic_target(reduced: Reduced, terms: Sequence[Term]) -> Array:
     """Where the objective is least without any cone when each log-det has its curvature at the prior everywhere.
 
     ``|M v - t|^2 + sum weight / 2 |C v + constant - svec I|^2`` is ``|v - target|^2`` but for a constant: M and the
@@ -143,9 +161,7 @@ def _bounds(problem: Problem, resolved: Resolved, objective: Objective, reduced:
     return np.vstack(rows), np.concatenate(rhs)
 
 
-def _polish(
-    result: ConicResult, reduced: Reduced, terms: list[tuple[Array, Array, float]], C: Array, d: Array
-) -> tuple[Array, Array]:
+def _polish(result: ConicResult, reduced: Reduced, terms: Sequence[Term], C: Array, d: Array) -> tuple[Array, Array]:
     """Newton steps on ``|M v - t|^2 + sum weight (tr X - log det X)`` from the conic solution, active bounds kept.
 
     Exponential cones end with half of the digits; the log-det is smooth inside, so a few steps give the others.
