@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,7 @@ from dalembert.identification.linear import solve_linear
 from dalembert.identification.observation import LogRows
 from dalembert.identification.rows import RowBlock, Rows
 
-__all__ = ["COMPARED", "Part", "auto_friction", "first_fit", "fitted_shapes", "nonnegative_columns"]
+__all__ = ["COMPARED", "Part", "auto_friction", "first_fit", "fitted_shapes", "nonnegative_columns", "squares"]
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -64,19 +64,14 @@ def nonnegative_columns(names: Sequence[str]) -> NDArray[np.bool_]:
     return np.array([name.startswith(DAHL) and name[2:3].isdigit() for name in names], dtype=bool)
 
 
-def _fit(rows: Rows, columns: Sequence[int]) -> tuple[Array, Array]:
-    """Weighted least squares on base columns with presliding coefficients >= 0: values, weights of the groups."""
-    factors = accumulate(rows)
-    weights = np.array([_weight(f.R[:, list(columns)], f.R[:, -1], f.count) for f in factors])
-    r = combine(factors, weights)
-    mask = nonnegative_columns([rows.parameters[k] for k in columns])
-    return solve_nonnegative(r[:, list(columns)], r[:, -1], mask).values, weights
-
-
-def first_fit(rows: Rows, columns: Sequence[int]) -> Array:
-    """Values of base columns by weighted least squares with presliding coefficients >= 0."""
+def first_fit(rows: Rows, columns: Sequence[int], nonnegative: Collection[str]) -> Array:
+    """Values of base columns by weighted least squares with the friction coefficients named kept >= 0."""
     with one_thread():
-        return _fit(rows, columns)[0]
+        factors = accumulate(rows)
+        weights = np.array([_weight(f.R[:, list(columns)], f.R[:, -1], f.count) for f in factors])
+        r = combine(factors, weights)
+        mask = np.array([rows.parameters[k] in nonnegative for k in columns], dtype=bool)
+        return solve_nonnegative(r[:, list(columns)], r[:, -1], mask).values
 
 
 def _weight(r: Array, y: Array, count: float) -> float:
@@ -84,21 +79,28 @@ def _weight(r: Array, y: Array, count: float) -> float:
     return float(np.sqrt(count) / residual) if residual > 0.0 else 1.0
 
 
-def _errors(rows: Rows, columns: Sequence[int], values: Array, weights: Array) -> tuple[float, float]:
-    """Weighted squared residual and squared torque of rows."""
+def squares(rows: Rows, columns: Sequence[int], values: Array) -> tuple[float, float]:
+    """Squared residual and squared torque of rows."""
     residual = norm = 0.0
     for block in rows.blocks():
-        scale = weights[block.group] ** 2
-        residual += scale * float(np.sum((block.y - block.W[:, list(columns)] @ values) ** 2))
-        norm += scale * float(np.sum(block.y**2))
+        residual += float(np.sum((block.y - block.W[:, list(columns)] @ values) ** 2))
+        norm += float(np.sum(block.y**2))
     return residual, norm
 
 
 def fitted_shapes(
-    tracks: Tracks, model: FrictionModel, base: Callable[[FrictionLaws], BaseSet], fold: Fold | None = None
+    tracks: Tracks,
+    model: FrictionModel,
+    base: Callable[[FrictionLaws], BaseSet],
+    *,
+    fold: Fold | None = None,
+    start: FrictionLaws | None = None,
 ) -> FrictionLaws:
-    """The laws with shape parameters found by variable projection, on the instants a fold trains on (all without)."""
-    laws = tracks.laws(model)
+    """The laws with shape parameters found by variable projection, on the instants a fold trains on (all without).
+
+    From ``start`` the search goes down once; without it, from the best of a grid of starts.
+    """
+    laws = start or tracks.laws(model)
     if not laws.shape:
         return laws
     rigid = len(tracks.rigid.parameters)
@@ -119,7 +121,7 @@ def fitted_shapes(
         return projected_residual(r, len(found), pairs)
 
     with one_thread():
-        return laws.with_shape(fit_shapes(residual, laws.shape).values.tolist())
+        return laws.with_shape(fit_shapes(residual, laws.shape, grid=start is None).values.tolist())
 
 
 def auto_friction(
@@ -129,11 +131,13 @@ def auto_friction(
     candidates: Sequence[FrictionModel] = COMPARED,
     blocks: int = 5,
     progress: Progress = _silent,
-) -> Selection:
-    """The friction model that predicts blocks left out best.
+) -> tuple[Selection, FrictionLaws]:
+    """The friction model that predicts blocks left out best, and its laws fitted to all rows.
 
     ``rigid`` gives the rows without friction and the friction coordinates' motion for a model that replaces the robot's
-    own friction; ``base`` the base set of those rows with laws beside them.
+    own friction; ``base`` the base set of those rows with laws beside them. All models are scored alike, by the squared
+    torque error. Friction cannot drive: coefficients are kept >= 0 here, or a model would pay for what a short log
+    leaves to noise (the wrist's sign(qd5), sign(qd6), sign(qd5 + qd6) without the block that tells them apart).
     """
     prepared = {model.name: rigid(model) for model in candidates}
     some = next(iter(prepared.values()))[0]
@@ -141,15 +145,20 @@ def auto_friction(
     instants = {run.name: -(-run.plan.samples // factor[run.name]) for run in some.runs}
     folds = contiguous_folds(instants, blocks, GUARD)
 
+    whole: dict[str, FrictionLaws] = {}
+
     def evaluate(model: FrictionModel, fold: Fold) -> FoldError:
         progress(f"friction {model.name!r}: block {fold.number + 1} of {len(folds)} left out")
         rows, tracks = prepared[model.name]
-        laws = fitted_shapes(tracks, model, lambda found: base(rows, found), fold)
-        whole = FrictionRows(tracks, laws)
+        if model.name not in whole:
+            whole[model.name] = fitted_shapes(tracks, model, lambda found: base(rows, found))
+        laws = fitted_shapes(tracks, model, lambda found: base(rows, found), fold=fold, start=whole[model.name])
+        every = FrictionRows(tracks, laws)
         columns = base(rows, laws).independent
-        train, held = Part(whole, fold, held=False), Part(whole, fold, held=True)
-        values, weights = _fit(train, columns)
-        return FoldError(*_errors(train, columns, values, weights), *_errors(held, columns, values, weights))
+        train, held = Part(every, fold, held=False), Part(every, fold, held=True)
+        values = first_fit(train, columns, laws.nonnegative)
+        return FoldError(*squares(train, columns, values), *squares(held, columns, values))
 
     with one_thread():
-        return select_friction(candidates, evaluate, folds)
+        selection = select_friction(candidates, evaluate, folds)
+    return selection, whole[selection.chosen.name]

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
-from scipy import stats
+from scipy import linalg, stats
 
 from dalembert.errors import EstimationError
 from dalembert.identification.problem import Estimate, Estimator, Problem
-from dalembert.identification.rows import Array
 from dalembert.identification.uncertainty import Robust, robust_covariance
 from dalembert.identification.wls import Wls
 
@@ -106,7 +105,8 @@ class SigmaRatio:
 
 @dataclass(frozen=True, slots=True)
 class FTest:
-    """Drop a parameter only while the whole set dropped so far could be zero: a Wald F-test with robust covariance.
+    """Drop a parameter only while the whole set dropped so far could be zero: an F-test on the rise of the squared
+    residual, with the robust covariance.
 
     The parameter whose loss shows least goes first. ``p_value``: a set less likely than this under the hypothesis that
     all of it is zero is kept. The torque error must not rise by more than ``max_cost`` either (relative to itself).
@@ -146,31 +146,42 @@ class FTest:
 def _backward(full: Estimate, robust: Robust) -> list[tuple[str, float]]:
     """Parameters in the order of leaving, each with the p-value of all that left so far being zero.
 
-    Elimination on the covariance: when a parameter is set to zero the others move by their regression on it, and the
-    Wald statistic grows by ``beta_i^2 / C_ii`` of what is left.
+    Setting parameters to zero in a least-squares fit moves the others by their regression on them, in the covariance
+    ``P`` of that fit, and raises its squared residual by ``beta' P^-1 beta``. The one whose robust t ratio is smallest
+    leaves next. Where residuals are autocorrelated that rise is a sum of chi-squares weighted by the eigenvalues of
+    ``P^-1 C``, C the robust covariance; an F variable of the same mean and variance stands for it (Rao and Scott 1981).
+    A Wald statistic in C itself would invert a covariance estimated with few degrees of freedom: dropping more
+    parameters than those, nothing would ever be missed.
     """
-    beta, C = full.values.copy(), np.array(robust.covariance)
-    left = [i for i in range(len(beta)) if full.determined[i]]
+    if full.covariance is None:
+        return []
     # what the log leaves open explains nothing: it goes first
     out = [(name, 1.0) for name, ok in zip(full.names, full.determined, strict=True) if not ok]
-    wald, count = 0.0, 0
-    floor = _floor(C)
+    beta, P, C = full.values.copy(), np.array(full.covariance), np.array(robust.covariance)
+    floor, left = 1e-12 * np.diag(P), [int(i) for i in np.flatnonzero(full.determined)]
+    gone: list[int] = []
     while left:
-        ratio = [beta[i] ** 2 / C[i, i] if C[i, i] > floor[i] else np.inf for i in left]
-        i = left.pop(int(np.argmin(ratio)))
-        if not C[i, i] > floor[i]:
+        variance = np.diag(C)
+        ratio = [beta[i] ** 2 / variance[i] if P[i, i] > floor[i] and variance[i] > 0.0 else np.inf for i in left]
+        if not np.isfinite(min(ratio)):
             break
-        wald, count = wald + float(beta[i] ** 2 / C[i, i]), count + 1
-        column = C[:, i] / C[i, i]
-        beta = beta - column * beta[i]
-        C = C - np.outer(column, C[i])
-        # Hotelling's scaling: a covariance from so many degrees of freedom makes count F-distributed ratios
-        freedom = max(robust.freedom - count + 1.0, 1.0)
-        statistic = wald / count * freedom / max(robust.freedom, 1.0)
-        out.append((full.names[i], float(stats.f.sf(statistic, count, freedom))))
+        i = left.pop(int(np.argmin(ratio)))
+        gone.append(i)
+        out.append((full.names[i], _p_value(full, robust, gone)))
+        moved = P[:, i] / P[i, i]
+        beta = beta - moved * beta[i]
+        C = C - np.outer(moved, C[i]) - np.outer(C[:, i], moved) + C[i, i] * np.outer(moved, moved)
+        P = P - np.outer(moved, P[i])
     return out
 
 
-def _floor(C: Array) -> Array:
-    """Variances below this are rounding of those eliminated before."""
-    return np.asarray(1e-12 * np.diag(C))
+def _p_value(full: Estimate, robust: Robust, gone: list[int]) -> float:
+    """Probability of a rise of the squared residual as large as that, were all of these parameters zero."""
+    assert full.covariance is not None
+    where, beta = np.ix_(gone, gone), full.values[gone]
+    half = linalg.cho_factor(full.covariance[where])
+    rise = float(beta @ linalg.cho_solve(half, beta))
+    weights = linalg.cho_solve(half, robust.covariance[where])
+    mean, square = float(np.trace(weights)), float(np.sum(weights * weights.T))
+    count = mean**2 / square
+    return float(stats.f.sf(rise / mean, count, count * float(np.mean(robust.freedom[gone]))))

@@ -30,7 +30,7 @@ def fit_lines(fit: Fit) -> list[str]:
         lines.append(f"{fit.message}; {fit.remedy}" if fit.remedy else fit.message)
     header = ("parameter", "value", "sigma", "robust", "95 % from", "to", "unit", "determined")
     lines += ["", *aligned([header, *(_cells(p) for p in fit.parameters)], right=range(1, 6))]
-    lines += _gains(fit)
+    lines += _gains(fit) + _shapes(fit)
     lines += _regroupings(fit.parameters)
     if fit.standard:
         lines += _standard(fit)
@@ -68,6 +68,16 @@ def _gains(fit: Fit) -> list[str]:
     cells = [(motor, number(g["value"], ".5g"), number(g["sigma"], ".2g")) for motor, g in found.items()]
     return ["", "torque constants, times what the channel map says", *aligned(
         [("motor", "gain", "sigma"), *cells], right=(1, 2), indent="  ")]  # fmt: skip
+
+
+def _shapes(fit: Fit) -> list[str]:
+    """Speeds that friction is not linear in."""
+    found = fit.provenance.get("shapes")
+    if not found:
+        return []
+    cells = [(name, number(s["value"], ".4g"), number(s["sigma"], ".2g"), s["unit"]) for name, s in found.items()]
+    return ["", "friction that is not linear in a speed", *aligned(
+        [("shape", "value", "robust", "unit"), *cells], right=(1, 2), indent="  ")]  # fmt: skip
 
 
 def _regroupings(parameters: Sequence[FitParameter]) -> list[str]:

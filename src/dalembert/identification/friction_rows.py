@@ -194,6 +194,7 @@ class FrictionRows:
                 whole[:, :width] = rigid.W[keep]
                 whole[:, width:] = columns[:, keep].T
                 yield RowBlock(whole, rigid.y[keep], group, sample[keep], run.name)
+        assert next(rigid_blocks, None) is None  # read to their end, where the rigid rows are kept for the next pass
 
     def _run_columns(self, run: Run) -> Iterator[tuple[int, NDArray[np.int64], Array, NDArray[np.bool_]]]:
         """For each row block of a log: its group, samples, friction columns (k, m), and rows that still depend on an

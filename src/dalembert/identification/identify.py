@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -25,9 +25,10 @@ from dalembert.identification.prepare import Prepared, Progress, prepare_problem
 from dalembert.identification.prior import Prior
 from dalembert.identification.problem import Estimate, Estimator
 from dalembert.identification.sdp import Sdp
+from dalembert.identification.shape_columns import ShapeValue, covariances
 from dalembert.identification.simulating import Simulating
 from dalembert.identification.substitution import keeping
-from dalembert.identification.uncertainty import Robust, robust_covariance
+from dalembert.identification.uncertainty import Robust
 from dalembert.identification.verdict import assess
 from dalembert.identification.wls import Wls
 from dalembert.logs import LogSource
@@ -63,12 +64,14 @@ class Identification(Fit):
         return Fit(**{name: getattr(self, name) for name in Fit.field_names()})
 
 
-def solve(prepared: Prepared, estimator: Estimator, *, robust: bool = True) -> tuple[Estimate, Robust | None]:
-    """The estimate and its robust covariance (None where the estimate has no use for one)."""
+def solve(
+    prepared: Prepared, estimator: Estimator, *, robust: bool = True
+) -> tuple[Estimate, Robust | None, dict[str, ShapeValue]]:
+    """The estimate, its robust covariance (None where the estimate has no use for one) and the shapes of friction."""
     estimate = estimator.estimate(prepared.problem)
     if not robust or not estimate.status.ok:
-        return estimate, None
-    return estimate, robust_covariance(prepared.problem, estimate)
+        return estimate, None, {}
+    return covariances(prepared, estimate)
 
 
 def without_idle_elements(prepared: Prepared) -> tuple[Prepared, dict[str, float]]:
@@ -140,12 +143,15 @@ def identify(
         reduced = essential.reduce(prepared.problem)
         dropped |= {item.name: item.value for item in reduced.dropped}
         prepared = replace(prepared, problem=reduced.problem, notes=(*prepared.notes, str(reduced)))
+    shapes: dict[str, ShapeValue] = {}
     if settled is not None and reduced is None:
         estimate, robust = settled.estimate, settled.robust
     else:
         progress(f"estimating by {chosen.method}")
-        estimate, robust = solve(prepared, chosen)
-    extra = {} if gains is None else {"gains": gains.to_dict()}
+        estimate, robust, shapes = solve(prepared, chosen)
+    extra: dict[str, Any] = {} if gains is None else {"gains": gains.to_dict()}
+    if shapes:
+        extra["shapes"] = {name: asdict(shape) for name, shape in shapes.items()}
     fit = make_fit(prepared, estimate, robust, dropped, extra)
     return Identification.of_fit(fit, prepared, estimate, robust, reduced)
 

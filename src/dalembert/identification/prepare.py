@@ -29,6 +29,7 @@ from dalembert.identification.friction import (
     FrictionModel,
     FrictionSource,
     LoadDependent,
+    coordinate_units,
     friction_coordinates,
     parse_friction,
     without_friction,
@@ -195,12 +196,11 @@ def prepare_problem(
         sigma = torque_sigma(place.rigid(None)[0])
     place.sigma = np.ones(model.n) if sigma is None else np.asarray(sigma, dtype=float)
     notes: tuple[str, ...] = ()
-    if friction is FrictionSource.AUTO:
-        selection = auto_friction(place.with_motion, place.base, progress=progress)
-        notes = (selection.reason, *selection.table().splitlines())
-        friction = selection.chosen
     laws = None
-    if isinstance(friction, FrictionModel):
+    if friction is FrictionSource.AUTO:
+        selection, laws = auto_friction(place.with_motion, place.base, progress=progress)
+        notes = (selection.reason, *selection.table().splitlines())
+    elif isinstance(friction, FrictionModel):
         if friction.needs_load:
             progress(f"friction {friction.name}: a first fit without it gives the loads")
             place.find_loads(friction)
@@ -217,8 +217,8 @@ def prepare_problem(
     base = place.base(rigid, laws, ties)
     progress("evaluating and factoring the rows")
     problem = Problem.of(
-        rows, base, prior=prior, constraints=constraints, units=column_units(rigid.model, rows.parameters, laws),
-        nonnegative=nonnegative_names(rigid.model, laws),
+        rows, base, prior=prior, constraints=constraints, nonnegative=nonnegative_names(rigid.model, laws),
+        units=column_units(rigid.model, rows.parameters, laws, described),
     )  # fmt: skip
     said = tuple(note for run in rigid.runs for note in (*run.source.info.notes, *run.plan.notes))
     return Prepared(
@@ -289,7 +289,7 @@ class _Place:
         rows = FrictionRows(tracks, laws)
         columns = list(self.base(rigid, laws).independent)
         values = np.zeros(len(rows.parameters))
-        values[columns] = first_fit(rows, columns)
+        values[columns] = first_fit(rows, columns, laws.nonnegative)
         self.load = values[: len(rigid.parameters)]
 
     def rows(self, laws: FrictionLaws | None) -> tuple[LogRows, Rows]:
@@ -336,8 +336,10 @@ def column_names(
     return tuple(dict.fromkeys((*ties.names, *laws)))
 
 
-def column_units(model: Model, names: Sequence[str], laws: FrictionLaws | None) -> dict[str, str]:
-    """Unit of every column."""
+def column_units(
+    model: Model, names: Sequence[str], laws: FrictionLaws | None = None, described: Robot | None = None
+) -> dict[str, str]:
+    """Unit of every column; ``described`` is the robot with the friction that ``laws`` took the place of."""
     units = {}
     for name in names:
         symbol = name.partition("_")[0]
@@ -348,9 +350,10 @@ def column_units(model: Model, names: Sequence[str], laws: FrictionLaws | None) 
         terms = getattr(effort.on, "terms", ())
         length = "m" if not terms or steps[terms[0][0]] == "m" else "rad"
         units |= _effort_units(effort.kind, effort.parameters, length)
-    if laws is not None:
+    if laws is not None and described is not None:
+        lengths = coordinate_units(described)
         for on, law in laws.laws:
-            units |= dict(zip(law.names(on), law.units("rad"), strict=True))
+            units |= dict(zip(law.names(on), law.units(lengths[on]), strict=True))
     return units
 
 

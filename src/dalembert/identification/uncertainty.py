@@ -13,8 +13,8 @@ three corrections without which its 95 % intervals cover 78-92 % on slow regress
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -46,13 +46,13 @@ GAIN_FLOOR = 1e-12  # eigenvalue of the gain, unit diagonal, that is rounding
 
 @dataclass(frozen=True, slots=True)
 class Robust:
-    """Robust covariance (k, k) of an estimate's values, with the degrees of freedom its t ratios have.
+    """Robust covariance (k, k) of an estimate's values, with the degrees of freedom (k,) their t ratios have.
 
     ``bandwidth``: instants of Bartlett's window for each run. ``samples``: instants in all.
     """
 
     covariance: Array
-    freedom: float
+    freedom: Array
     bandwidth: Mapping[str, int]
     samples: int
 
@@ -61,11 +61,15 @@ class Robust:
         """Standard deviations (k,)."""
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
+    def first(self, count: int) -> Robust:
+        """What it says of the first ``count`` values alone."""
+        return replace(self, covariance=self.covariance[:count, :count], freedom=self.freedom[:count])
+
     def intervals(self, values: Array, level: float = 0.95) -> Array:
         """Two-sided intervals (k, 2) of given values."""
         if not 0.0 < level < 1.0:
             raise EstimationError(f"interval level {level}, expected a number between 0 and 1")
-        half = float(stats.t.ppf(0.5 + 0.5 * level, self.freedom)) * self.sigma
+        half = stats.t.ppf(0.5 + 0.5 * level, self.freedom) * self.sigma
         return np.column_stack([values - half, values + half])
 
 
@@ -171,16 +175,27 @@ def robust_covariance(
         raise EstimationError(f"bandwidth {bandwidth}, expected at least 1 instant")
     with one_thread():
         half, back = _halves(estimate.score.gain)
-        total, freedom, samples = np.zeros((half.shape[1],) * 2), 0.0, 0
+        parts, freedoms, samples = [], [], 0
         used: dict[str, int] = {}
         for name, run in sorted(_passes(problem, estimate).items()):
             z, width, count = run.corrected(half, bandwidth)
-            total += _long_run(z, width, prewhiten)
-            freedom += effective_freedom(width / count)
+            part = back @ _long_run(z, width, prewhiten) @ back.T
+            parts.append(0.5 * (part + part.T))
+            freedoms.append(effective_freedom(width / count))
             samples += count
             used[name] = width * run.stride
-        covariance = back @ total @ back.T
-    return Robust(0.5 * (covariance + covariance.T), freedom, MappingProxyType(used), samples)
+    return Robust(np.sum(parts, axis=0), _pooled(parts, freedoms), MappingProxyType(used), samples)
+
+
+def _pooled(parts: Sequence[Array], freedoms: Sequence[float]) -> Array:
+    """Degrees of freedom (k,) of variances summed over runs (Satterthwaite 1946): those of the one run that shows a
+    value, the sum of all where each says as much.
+    """
+    variance = np.array([np.maximum(np.diag(part), 0.0) for part in parts])
+    each = np.array(freedoms)[:, None]
+    total = np.sum(variance, axis=0)
+    share = np.divide(variance, total, out=np.full_like(variance, 1.0 / len(parts)), where=total > 0.0)
+    return np.asarray(1.0 / np.sum(share**2 / each, axis=0))
 
 
 def _halves(gain: Array) -> tuple[Array, Array]:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import EstimationError
-from dalembert.identification.choose_friction import GUARD, Part
+from dalembert.identification.choose_friction import GUARD, Part, squares
 from dalembert.identification.factor import accumulate
 from dalembert.identification.friction import contiguous_folds
 from dalembert.identification.identify import Identification
 from dalembert.identification.problem import Estimator
-from dalembert.identification.rows import Array, Rows
 from dalembert.identification.substitution import keeping
 
 __all__ = ["CrossValidation", "cross_validate"]
@@ -67,18 +66,9 @@ def cross_validate(
         columns, values = list(problem.kept), estimate.values
         if estimate.standard is not None:
             columns, values = list(range(len(problem.parameters))), estimate.standard
-        sums.append(_squares(Part(problem.rows, fold, held=True), columns, values))
+        sums.append(squares(Part(problem.rows, fold, held=True), columns, values))
     total = np.sum(sums, axis=0)
     if not (np.array(sums)[:, 1] > 0.0).all():
         raise EstimationError("cross-validation: a block left out has no torque, expected longer logs or fewer blocks")
     each = tuple(float(np.sqrt(error / torque)) for error, torque in sums)
     return CrossValidation(found.method, float(np.sqrt(total[0] / total[1])), each, found.relative_error)
-
-
-def _squares(rows: Rows, columns: list[int], values: Array) -> tuple[float, float]:
-    """Squared error and squared torque."""
-    error = torque = 0.0
-    for block in rows.blocks():
-        error += float(np.sum((block.y - block.W[:, columns] @ values) ** 2))
-        torque += float(np.sum(block.y**2))
-    return error, torque

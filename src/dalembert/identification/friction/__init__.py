@@ -7,7 +7,7 @@ from dalembert.identification.friction.catalog import (
     FrictionSource,
     parse_friction,
 )
-from dalembert.identification.friction.coordinates import friction_coordinates, without_friction
+from dalembert.identification.friction.coordinates import coordinate_units, friction_coordinates, without_friction
 from dalembert.identification.friction.coulomb import AsymmetricCoulomb, Coulomb
 from dalembert.identification.friction.dahl import DahlBank
 from dalembert.identification.friction.folds import Fold, contiguous_folds
@@ -53,6 +53,7 @@ __all__ = [
     "Stribeck",
     "Viscous",
     "contiguous_folds",
+    "coordinate_units",
     "fit_shapes",
     "friction_coordinates",
     "parse_friction",

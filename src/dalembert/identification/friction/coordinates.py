@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.identification.friction.model import FrictionModel
 from dalembert.robot.description import Coordinate, Distance, Effort, EffortKind, Robot
 
-__all__ = ["friction_coordinates", "without_friction"]
+__all__ = ["coordinate_units", "friction_coordinates", "without_friction"]
 
 _FRICTION = (EffortKind.VISCOUS, EffortKind.COULOMB)
 
@@ -13,6 +13,13 @@ _FRICTION = (EffortKind.VISCOUS, EffortKind.COULOMB)
 def friction_coordinates(robot: Robot) -> dict[str, Coordinate | Distance]:
     """Name and coordinate of everything the description gives viscous or Coulomb friction, in its order."""
     return {e.name: e.on for e in robot.efforts if e.kind in _FRICTION and e.on is not None}
+
+
+def coordinate_units(robot: Robot) -> dict[str, str]:
+    """Length unit of each friction coordinate by name, rad or m."""
+    angle = {s.coordinate: s.is_angle for b in robot.bodies for s in b.joint.steps}
+    places = friction_coordinates(robot)
+    return {name: "rad" if isinstance(on, Coordinate) and angle[on.terms[0][0]] else "m" for name, on in places.items()}
 
 
 def without_friction(robot: Robot, model: FrictionModel) -> Robot:

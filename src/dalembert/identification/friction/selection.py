@@ -96,7 +96,7 @@ def _reason(chosen: Candidate, best: Candidate, rest: Sequence[Candidate]) -> st
             f"coordinate instead of {chosen.model.complexity}, which is within one standard error"
         )
     simpler = [c for c in rest if c.model.complexity < chosen.model.complexity]
-    others = simpler or [c for c in rest if c.model is not best.model]
+    others = simpler or [c for c in rest if c.held > chosen.held]
     if not others:
         return text
     other = min(others, key=lambda c: c.held)

@@ -122,10 +122,11 @@ def _polish(cost: _Cost, start: Array, bounds: tuple[Array, Array]) -> tuple[Arr
     return np.asarray(found.x), bool(found.success)
 
 
-def fit_shapes(evaluate: Callable[[Array], Answer], shapes: Sequence[Shape]) -> ShapeFit:
+def fit_shapes(evaluate: Callable[[Array], Answer], shapes: Sequence[Shape], *, grid: bool = True) -> ShapeFit:
     """Shapes (s,) that leave the smallest residual once the linear coefficients are gone [Golub and Pereyra 1973].
 
-    Searched as logarithms between the bounds of ``shapes``, from the best of a small grid of starts.
+    Searched as logarithms between the bounds of ``shapes``, from the best of a small grid of starts, or from their
+    present values alone.
     """
     if not shapes:
         raise EstimationError("friction shapes: none to fit, expected a model with shape parameters")
@@ -135,7 +136,8 @@ def fit_shapes(evaluate: Callable[[Array], Answer], shapes: Sequence[Shape]) -> 
     low, high = np.log(limits[:, 0]), np.log(limits[:, 1])
     cost = _Cost(evaluate)
     inside = 1e-3 * (high - low)
-    starts = [np.clip(np.log(start), low + inside, high - inside) for start in _grid(shapes)]
+    every = _grid(shapes) if grid else _grid(shapes)[:1]
+    starts = [np.clip(np.log(start), low + inside, high - inside) for start in every]
     ranked = sorted(((start, cost.norm(start)) for start in starts), key=lambda pair: pair[1])
     minima = []
     for start, _ in ranked[:_POLISHED]:

@@ -39,7 +39,7 @@ class _SpeedShape(Memoryless):
 
     @property
     def shape(self) -> tuple[Shape, ...]:
-        return (Shape("vs", "rad/s or m/s", self.vs, self.lower, self.upper, self.typical),)
+        return (Shape("vs", "{}/s", self.vs, self.lower, self.upper, self.typical),)
 
     def with_shape(self, values: Sequence[float]) -> Self:
         if len(values) != 1:

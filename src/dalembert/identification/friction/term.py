@@ -21,6 +21,7 @@ class Shape:
     """A positive parameter that a term is not linear in, with the bounds it is searched between.
 
     ``value`` is the current one, ``scale`` the size at which a search starts; nan where no motion has set it yet.
+    ``unit`` has ``{}`` for that of the coordinate.
     """
 
     symbol: str
