@@ -42,6 +42,10 @@ class Model:
         self._kernels: dict[str, Kernel] = {}
         self._lock = RLock()
 
+    def __repr__(self) -> str:
+        sizes = f"{self.n_y} coordinates, mobility {self.r}, {self.n} motors, {len(self.parameters)} parameters"
+        return f"<Model {self.robot.name}: {sizes}>"
+
     # --- what it is ----------------------------------------------------------------------------------------------
 
     @property

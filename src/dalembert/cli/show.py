@@ -12,7 +12,7 @@ from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model
 from dalembert.model import Model
 from dalembert.motion import singularity_margins
 from dalembert.report.figure import draw
-from dalembert.robot import Coupling, Robot
+from dalembert.robot.robot_text import body_cells, loop_cells, motor_cells
 
 __all__ = ["show"]
 
@@ -37,17 +37,6 @@ def show(
     emit(as_json, data, *_tables(model, data))
 
 
-def _sum(terms: tuple[tuple[str, float], ...], constant: float = 0.0) -> str:
-    """Linear combination as text, ``2 q1 - q2 + 1.5708``."""
-    text = ""
-    for name, ratio in terms:
-        size = "" if abs(ratio) == 1.0 else f"{abs(ratio):.6g} "
-        text += f" {'-' if ratio < 0 else '+'} {size}{name}"
-    if constant or not text:
-        text += f" {'-' if constant < 0 else '+'} {abs(constant):.6g}"
-    return text.removeprefix(" + ").strip()
-
-
 def _data(model: Model) -> dict[str, Any]:
     robot, margins = model.robot, singularity_margins(model, model.home)
     return {
@@ -68,7 +57,7 @@ def _data(model: Model) -> dict[str, Any]:
             }
             for b in robot.bodies
         ],
-        "loops": [_loop(loop) for loop in robot.loops],
+        "loops": [dict(zip(("name", "kind", "holds"), cells, strict=True)) for cells in loop_cells(robot)[1:]],
         "efforts": [{"name": e.name, "kind": str(e.kind), "parameters": list(e.parameters)} for e in robot.efforts],
         "parameters": len(model.parameters),
         "nominal": len(robot.nominal),
@@ -80,39 +69,18 @@ def _data(model: Model) -> dict[str, Any]:
     }
 
 
-def _loop(loop: Any) -> dict[str, str]:
-    if isinstance(loop, Coupling):
-        return {
-            "name": loop.name,
-            "kind": "coupling",
-            "holds": f"{loop.coordinate} = {_sum(loop.terms, loop.constant)}",
-        }
-    return {"name": loop.name, "kind": str(loop.kind), "holds": f"{loop.a.body} to {loop.b.body}"}
-
-
-def _coordinate(robot: Robot, body: str) -> str:
-    return ", ".join(robot.body(body).joint.coordinates)
-
-
 def _tables(model: Model, data: dict[str, Any]) -> list[Any]:
     robot = model.robot
     degrees = {c.coordinate: c.is_angle for b in robot.bodies for c in b.joint.steps}
     kind = "over-actuated" if model.n > model.r else "under-actuated" if model.n < model.r else "fully actuated"
+    parts = (("bodies", body_cells(robot)), ("loops", loop_cells(robot)), ("motors", motor_cells(robot)))
     out: list[Any] = [
         f"[bold]{robot.name}[/bold]: {len(robot.bodies)} bodies, {model.n_y} coordinates, mobility {model.r}, "
         f"{model.n} motors ({kind})",
         robot.source,
         f"independent velocities: {', '.join(model.independent)}; projection: {model.default_projection}",
-        table(
-            "bodies",
-            ["body", "on", "joint", "coordinates"],
-            [[b.name + (" (massless)" if b.massless else ""), b.parent, str(b.joint.type), _coordinate(robot, b.name)]
-             for b in robot.bodies],
-        ),
-    ]  # fmt: skip
-    if robot.loops:
-        out.append(table("loops", ["loop", "kind", "holds"], [list(item.values()) for item in data["loops"]]))
-    out.append(table("motors", ["motor", "turns with"], [[m.name, _sum(m.turns)] for m in robot.motors]))
+        *(table(title, cells[0], cells[1:]) for title, cells in parts if len(cells) > 1),
+    ]
     if robot.efforts:
         rows = [[e.name, str(e.kind), ", ".join(e.parameters)] for e in robot.efforts]
         out.append(table("efforts", ["on", "kind", "parameters"], rows))

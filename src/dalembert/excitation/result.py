@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.display import Tabled
 from dalembert.excitation.constraints.slack import Tight
 from dalembert.excitation.entry import Ride
 from dalembert.excitation.expected import Expected
@@ -36,7 +37,7 @@ class SearchRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class Design(Tabled):
     """A motion of the independent coordinates that makes the base parameters visible.
 
     It is a path itself: ``design(t)`` is position, velocity and acceleration (n, r) from rest at home to rest at home;
@@ -102,6 +103,17 @@ class Design:
         """Position, velocity and acceleration (n, r) at times ``t`` (n,) [s] of the whole run."""
         x, xd, xdd = self.ride(t)
         return x, xd, xdd
+
+    def __repr__(self) -> str:
+        return f"<Design {self.headline}>"
+
+    @property
+    def headline(self) -> str:
+        """Robot, motion and what became of the criterion in one line."""
+        return (
+            f"{self.model.robot.name}: {self.family.describe()['family']} of {self.duration:.4g} s in all, "
+            f"{self.criterion} {self.value:.5g}"
+        )
 
     def __str__(self) -> str:
         """A table: parameter, prior value, expected sigma."""

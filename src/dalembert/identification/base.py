@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from dalembert.display import Tabled, aligned
 from dalembert.errors import EstimationError, ModelError, choices
 from dalembert.model import Model
 from dalembert.motion import States, random_states
@@ -126,7 +127,7 @@ def _group_label_of(robot: Robot, body: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class BaseSet:
+class BaseSet(Tabled):
     """Base parameters ``beta = pi_b + K pi_d`` of a model, over the columns ``names`` (tied ones merged).
 
     ``independent`` and ``dependent`` index ``names``; ``unidentifiable`` are columns with no effect at all;
@@ -155,6 +156,23 @@ class BaseSet:
         return tuple(
             _regrouped_name(self.names[i]) if more else self.names[i]
             for i, more in zip(self.independent, regrouped, strict=True)
+        )
+
+    def __repr__(self) -> str:
+        return f"<BaseSet {self.headline}>"
+
+    def __str__(self) -> str:
+        """Every base parameter and what it is a sum of."""
+        silent = ", ".join(self.names[k] for k in self.unidentifiable) or "none"
+        cells = [(name, f"= {text}" if text != name else "") for name, text in self.relations().items()]
+        return "\n".join([self.headline, *aligned(cells, indent="  "), f"without any effect on the torques: {silent}"])
+
+    @property
+    def headline(self) -> str:
+        """Counts and how sure they are."""
+        return (
+            f"{self.n_base} base parameters of {len(self.names)} standard ones, rank gap {self.gap:.1f} decades, "
+            f"condition {self.condition:.3g}"
         )
 
     def project(self, tied: Array) -> Array:

@@ -10,8 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from dalembert.display import Plotted
 from dalembert.errors import EstimationError, choices
-from dalembert.identification.fit_text import fit_lines
+from dalembert.identification.fit_text import fit_headline, fit_lines
 from dalembert.identification.problem import Estimate
 
 __all__ = ["Fit", "FitParameter", "FitRow"]
@@ -55,7 +56,7 @@ class FitRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Plotted):
     """Everything an identification found, free of the data it came from. The fields are those of ``fit.json``.
 
     ``standard`` maps standard parameters to values for the methods that give them. ``provenance`` holds versions,
@@ -210,6 +211,9 @@ class Fit:
         if not isinstance(data, dict):
             raise EstimationError(f"fit: found a {type(data).__name__}, expected a JSON object")
         return cls.from_dict(data)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {fit_headline(self)}>"
 
     def __str__(self) -> str:
         """Tables: base parameters, regroupings, errors of the row groups, standard parameters, what would help."""

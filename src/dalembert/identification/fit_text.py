@@ -6,26 +6,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dalembert.identification.aligned import aligned, number
+from dalembert.display import aligned, number
 from dalembert.identification.verdict import Verdict
 from dalembert.parameters import INERTIAL, inertial_names
 
 if TYPE_CHECKING:
     from dalembert.identification.fit import Fit, FitParameter
 
-__all__ = ["Need", "fit_lines", "needs"]
+__all__ = ["Need", "fit_headline", "fit_lines", "needs"]
 
 _SHORT = {Verdict.WELL: "well", Verdict.WEAK: "weakly", Verdict.NOT: "NOT"}
 
 
-def fit_lines(fit: Fit) -> list[str]:
-    """The lines of ``print(fit)``."""
+def fit_headline(fit: Fit) -> str:
+    """What was found, in one line."""
     kept = sum(p.essential for p in fit.parameters)
     of = f" ({kept} of them essential)" if kept < len(fit.parameters) else ""
-    lines = [
+    return (
         f"{fit.robot}: {len(fit.parameters)} base parameters{of} by {fit.method}, {fit.status}; "
         f"torque error {100.0 * fit.relative_error:.2f} %, condition {fit.condition:.4g}"
-    ]
+    )
+
+
+def fit_lines(fit: Fit) -> list[str]:
+    """The lines of ``print(fit)``."""
+    lines = [fit_headline(fit)]
     if fit.message:
         lines.append(f"{fit.message}; {fit.remedy}" if fit.remedy else fit.message)
     header = ("parameter", "value", "sigma", "robust", "95 % from", "to", "unit", "determined")

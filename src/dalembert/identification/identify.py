@@ -38,7 +38,7 @@ from dalembert.signals import SignalSettings
 __all__ = ["Identification", "Prepared", "identify", "make_fit", "prepare_problem", "solve"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Identification(Fit):
     """A :class:`Fit` that still has at hand what it was computed from, for pictures, reports and further questions.
 

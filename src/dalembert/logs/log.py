@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dalembert.display import Plotted, aligned, number
 from dalembert.errors import LogError, choices
 from dalembert.robot.description import Robot
 
@@ -99,7 +100,7 @@ class LogSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class Log(Plotted):
     """A log in memory: time ``t`` [s] (n,), positions ``q`` (n, positions), torques ``tau`` (n, torques).
 
     Motors turn in rad or m, torques are N m or N, as the robot's motors are. ``qd`` and ``qdd`` are there
@@ -160,6 +161,31 @@ class Log:
     def notes(self) -> tuple[str, ...]:
         """One line for everything repaired or noticed."""
         return self.info.notes
+
+    def __repr__(self) -> str:
+        return f"<Log {self.headline}>"
+
+    def __str__(self) -> str:
+        """Range and RMS of every channel, and what was noticed."""
+        return "\n".join([self.headline, *aligned(self.cells(), right=range(1, 5), indent="  "), *self.notes])
+
+    @property
+    def headline(self) -> str:
+        """Name, size and payload in one line."""
+        info = self.info
+        carried = f", payload {info.payload}" if info.payload else ""
+        return f"{info.name}: {info.samples} samples at {info.rate:.6g} Hz ({info.duration:.4g} s){carried}"
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Header and a row for every channel: its name, least and largest value, RMS."""
+        info = self.info
+        kinds = (("q", info.positions, self.q), ("qd", info.velocities, self.qd), ("qdd", info.accelerations, self.qdd))
+        rows: list[tuple[str, ...]] = [("channel", "from", "to", "RMS")]
+        for kind, names, values in (*kinds, ("tau", info.torques, self.tau)):
+            for name, x in zip(names, () if values is None else values.T, strict=True):
+                numbers = (x.min(), x.max(), np.sqrt(np.mean(x**2)))
+                rows.append((f"{kind}_{name}", *(number(float(value)) for value in numbers)))
+        return rows
 
     def blocks(self, size: int) -> Iterator[Block]:
         """The samples in blocks of ``size``, views of the log's arrays."""

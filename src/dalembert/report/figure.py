@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from dalembert.errors import UsageError
 from dalembert.model import Model
 from dalembert.report.skeleton import skeleton
 
-__all__ = ["Sketch", "draw", "sketch"]
+__all__ = ["Sketch", "draw", "interactive", "sketch"]
 
 Array = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ def draw(model: Model, path: Path, y: ArrayLike | None = None) -> None:
     temporary = path.with_name(f".{path.stem}.part{path.suffix}")
     try:
         if path.suffix.lower() == ".html":
-            _interactive(model, figure, temporary)
+            interactive(model, figure).write_html(temporary, include_plotlyjs=True)
         else:
             _printed(model, figure, temporary)
         temporary.replace(path)
@@ -176,7 +177,8 @@ def _legend(axes, figure: Sketch) -> None:  # type: ignore[no-untyped-def]
     axes.legend(handles=entries, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
 
 
-def _interactive(model: Model, figure: Sketch, path: Path) -> None:
+def interactive(model: Model, figure: Sketch) -> Any:
+    """The stick figure as a plotly figure that can be turned."""
     import plotly.graph_objects as go
 
     size, traces = _length(figure), []
@@ -221,5 +223,20 @@ def _interactive(model: Model, figure: Sketch, path: Path) -> None:
             )
         )  # fmt: skip
     page = go.Figure(traces)
-    page.update_layout(title=_title(model), scene={"aspectmode": "data"}, margin={"l": 0, "r": 0, "t": 40, "b": 0})
-    page.write_html(path, include_plotlyjs=True)
+    page.update_layout(title=_title(model), scene=_scene(figure), margin={"l": 0, "r": 0, "t": 40, "b": 0})
+    return page
+
+
+def _scene(figure: Sketch) -> dict[str, Any]:
+    """True proportions in parallel projection; a flat robot is seen from above."""
+    extent = np.ptp(figure.points, axis=0)
+    flat = bool(extent[2] < 0.05 * extent.max())
+    above = {"eye": {"x": 0.0, "y": 0.0, "z": 2.0}, "up": {"x": 0.0, "y": 1.0, "z": 0.0}}
+    aside = {"eye": {"x": 1.1, "y": -1.5, "z": 0.8}}
+    share = 1.3 * np.maximum(extent / (float(extent.max()) or 1.0), 0.1)
+    axis = {"backgroundcolor": "rgba(0,0,0,0)", "gridcolor": "#d0d7de", "zerolinecolor": "#d0d7de"}
+    return {
+        "aspectmode": "manual", "aspectratio": dict(zip("xyz", share.tolist(), strict=True)),
+        "camera": {**(above if flat else aside), "projection": {"type": "orthographic"}},
+        **{f"{name}axis": {**axis, "title": f"{name} [m]", "visible": not (flat and name == "z")} for name in "xyz"},
+    }  # fmt: skip

@@ -11,11 +11,13 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.display import Plotted
 from dalembert.errors import RobotError, choices
 from dalembert.parameters import inertial_names
 from dalembert.robot.expression import Expression
 from dalembert.robot.geometry import IDENTITY, Placement, Vector
 from dalembert.robot.joints import Joint
+from dalembert.robot.robot_text import headline, robot_lines
 
 __all__ = [
     "BASE",
@@ -186,7 +188,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Robot:
+class Robot(Plotted):
     """A spanning tree of bodies, the loops that close it, its motors and everything linear that resists motion.
 
     Bodies are listed parents first. ``independent`` names the coordinates whose velocities describe the motion
@@ -230,6 +232,13 @@ class Robot:
     def motor_names(self) -> tuple[str, ...]:
         """Names of the actuators, as logs call them."""
         return tuple(motor.name for motor in self.motors)
+
+    def __repr__(self) -> str:
+        return f"<Robot {headline(self)}>"
+
+    def __str__(self) -> str:
+        """Bodies with their joints, loops, motors."""
+        return "\n".join(robot_lines(self))
 
     def body(self, name: str) -> Body:
         """The body of that name."""

@@ -6,20 +6,21 @@ that no model predicts), once decimated like the identification and once at full
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.display import Tabled, aligned
 from dalembert.errors import EstimationError
-from dalembert.identification.aligned import aligned
 from dalembert.identification.drive import calibrated
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import FittedModel, fitted
 from dalembert.identification.identify import Identification
 from dalembert.identification.observation import BLOCK, Closing, Run
+from dalembert.identification.prepare import labelled_logs
 from dalembert.identification.rows import Rows
 from dalembert.logs import Log, LogSource
 from dalembert.parameters import inertial_names, is_physical
@@ -45,7 +46,7 @@ class GroupScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Tabled):
     """How a fit predicts held-out logs.
 
     ``rows`` at the identification's decimation, ``raw`` at the full rate. The raw error again in two parts:
@@ -77,21 +78,31 @@ class Validation:
         """JSON values; all but the logs themselves."""
         return {name: value for name, value in asdict(replace(self, sources=())).items() if name != "sources"}
 
+    def __repr__(self) -> str:
+        return f"<Validation {self.headline}>"
+
+    @property
+    def headline(self) -> str:
+        """Fit, logs and torque errors in one line."""
+        projected = f", projected ({self.projection})" if self.projection.startswith(("platform", "whitened")) else ""
+        return (
+            f"{self.fit} on {', '.join(self.logs)}: torque error {_percent(self.relative_error)}{projected}, "
+            f"{_percent(self.raw_relative_error)} at full rate without any filter on the torque"
+        )
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Header and a row for every row group: RMS error, relative error and R2, decimated and at full rate."""
+        rows: list[tuple[str, ...]] = [("", "rows", "RMS", "", "error", "R2", "at full rate", "R2")]
+        for row, raw in zip(self.rows, self.raw, strict=True):
+            errors = (_percent(row.relative_error), f"{row.r2:.4f}", _percent(raw.relative_error), f"{raw.r2:.4f}")
+            rows.append((row.name, str(row.rows), f"{row.rms:.4g}", row.unit, *errors))
+        return rows
+
     def __str__(self) -> str:
         """A few lines: errors per row group, mass matrix, consistency."""
-        projected = f", projected ({self.projection})" if self.projection.startswith(("platform", "whitened")) else ""
-        header = ("", "rows", "RMS", "", "error", "R2", "at full rate", "R2")
-        cells = [
-            (
-                row.name, str(row.rows), f"{row.rms:.4g}", row.unit, _percent(row.relative_error), f"{row.r2:.4f}",
-                _percent(raw.relative_error), f"{raw.r2:.4f}",
-            )
-            for row, raw in zip(self.rows, self.raw, strict=True)
-        ]  # fmt: skip
         lines = [
-            f"{self.fit} on {', '.join(self.logs)}: torque error {_percent(self.relative_error)}{projected}, "
-            f"{_percent(self.raw_relative_error)} at full rate without any filter on the torque",
-            *aligned([header, *cells], right=(1, 2, 4, 5, 6, 7), indent="  "),
+            self.headline,
+            *aligned(self.cells(), right=(1, 2, 4, 5, 6, 7), indent="  "),
             f"mass matrix positive definite at {100 * self.mass_positive:.4g} % of the configurations "
             f"(smallest eigenvalue {self.mass_smallest:.2g} of the largest)",
         ]
@@ -170,13 +181,21 @@ def settings_of(fit: Fit, log: LogSource) -> SignalSettings:
     return SignalSettings(cutoff=record["cutoff"], decimate=decimate, mask=mask)
 
 
-def validate(fit: Fit, logs: LogSource | Iterable[LogSource], *, signals: SignalSettings | None = None) -> Validation:
-    """Score a fit on held-out logs; signals are treated as they were in the identification unless given."""
+def validate(
+    fit: Fit,
+    logs: LogSource | Iterable[LogSource],
+    *,
+    signals: SignalSettings | None = None,
+    payload: Mapping[str, str] | None = None,
+) -> Validation:
+    """Score a fit on held-out logs; signals are treated as they were in the identification unless given. ``payload``
+    maps log names to the payload each carries.
+    """
     sources = tuple(logs) if isinstance(logs, Iterable) and not isinstance(logs, Log) else (logs,)
     if not sources:
         raise EstimationError("validation: no log given, expected at least one")
     gains = {motor: found["value"] for motor, found in fit.provenance.get("gains", {}).items()}
-    sources = tuple(calibrated(source, gains) for source in sources)
+    sources = tuple(calibrated(source, gains) for source in labelled_logs(sources, payload or {}))
     # an identification still has its model at hand: nothing is compiled again
     model = fitted(fit, fit.prepared.model if isinstance(fit, Identification) else None)
     settings = [signals or settings_of(fit, source) for source in sources]

@@ -12,7 +12,7 @@ from dalembert.report.evidence import Evidence
 from dalembert.report.numbers import percent, significant, unit_text, with_interval
 from dalembert.report.sections.contract import Content
 
-__all__ = ["body_rows", "half_interval", "section"]
+__all__ = ["body_rows", "half_interval", "parameter_row", "section"]
 
 _WORDS = {Verdict.WELL: ("well", "good"), Verdict.WEAK: ("weakly", "fair"), Verdict.NOT: ("not", "poor")}
 
@@ -25,7 +25,7 @@ def half_interval(p: FitParameter) -> float | None:
 def section(evidence: Evidence) -> Content:
     """A row for each base parameter; a table of the bodies where the method gives them."""
     fit = evidence.fit
-    rows = [_row(p, k) for k, p in enumerate(fit.parameters)]
+    rows = [parameter_row(p, k) for k, p in enumerate(fit.parameters)]
     count = Counter(row["state"] for row in rows)
     kinds = [(state, word, count[state]) for word, state in [*_WORDS.values(), ("left out", "open")] if count[state]]
     shown = {
@@ -35,7 +35,8 @@ def section(evidence: Evidence) -> Content:
     return Content("parameters", "Parameters", "Parameters", shown)
 
 
-def _row(p: FitParameter, k: int) -> dict[str, Any]:
+def parameter_row(p: FitParameter, k: int) -> dict[str, Any]:
+    """What is told of one parameter, number ``k`` of its fit."""
     half = half_interval(p)
     value, width = with_interval(p.value, half)
     word, state = ("left out", "open") if not p.essential else ("", "open")
