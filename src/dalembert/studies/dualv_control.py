@@ -54,7 +54,7 @@ def computed_torque(
     runs = {"PD": [pd.run(reference, name=f"pd{k}") for k, reference in enumerate(references)]}
     torques: dict[str, list[Predicted]] = {}
     for name, fit in fits.items():
-        found = fitted(fit)
+        found = fitted(fit, fit.prepared.model)
         known = dict(zip(found.model.parameters, found.pi.tolist(), strict=True))
         # the payload's parameters of a fit say nothing of the bare robot
         bare = {p: 0.0 if p.endswith("_load") else value for p, value in known.items()}
@@ -169,12 +169,12 @@ def _tracking_figure(
 ) -> Figure:
     panels = []
     for k, (reference, t) in enumerate(zip(references, times, strict=True)):
-        drawn = Curve.of("reference", reference.y[:, 0], reference.y[:, 1], "truth")
-        panels.append(Panel(f"trajectory {k + 1}", "x [m]", "y [m]", (drawn,), equal=True))
-        curves = [
-            Curve.of(name, t, 1e3 * found[k][:, 0], "truth" if name == "PD" else "estimate")
-            for name, found in errors.items()
-        ]
-        panels.append(Panel(f"motor 1, trajectory {k + 1}", "time [s]", "tracking error [mrad]", tuple(curves)))
+        path = Curve.of("reference", reference.y[:, 0], reference.y[:, 1], "truth")
+        panels.append(Panel(f"trajectory {k + 1}", "x [m]", "y [m]", (path,), equal=True))
+        curves = {name: Curve.of(name, t, 1e3 * found[k][:, 0]) for name, found in errors.items()}
+        pd = curves.pop("PD")
+        for controller, drawn in (("PD", (pd,)), ("computed torque", tuple(curves.values()))):
+            title = f"motor 1, trajectory {k + 1}, {controller}"
+            panels.append(Panel(title, "time [s]", "tracking error [mrad]", drawn))
     caption = "The two trajectories (as figure 7 of [Briot15]) and the tracking errors behind table 4"
-    return Figure("dualv-tracking", caption, tuple(panels), columns=2)
+    return Figure("dualv-tracking", caption, tuple(panels), columns=3)

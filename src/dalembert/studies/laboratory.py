@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError
-from dalembert.identification.identify import Identification
+from dalembert.identification.essential import Reduction
+from dalembert.identification.identify import Identification, make_fit, solve
+from dalembert.identification.linear import least_squares
 from dalembert.identification.uncertainty import Robust
+from dalembert.identification.wls import Wls
 from dalembert.logs import Log
 from dalembert.model import Model, build_model
 from dalembert.motion import Closer
@@ -19,18 +22,26 @@ from dalembert.signals import SignalSettings, decimate, decimation_filter, prepa
 from dalembert.simulation import Controller, Law, Options, Reference, Sensing, Simulation, Simulator, make_reference
 
 __all__ = [
+    "COVERED",
     "Combined",
     "Laboratory",
     "Predicted",
     "base_values",
     "combined",
+    "inside",
+    "noise_free",
     "predicted_torques",
     "standard_robust",
     "values_of",
+    "with_essential",
 ]
 
 Array = NDArray[np.float64]
 Path = Callable[[ArrayLike], tuple[Array, Array, Array]]
+
+# 92 % of 95 % intervals cover the truth on average, but the parameters of one experiment go together: of 28 of the
+# DualV, 21 to 28 in 22 experiments. Fewer than this share says that something is wrong.
+COVERED = 0.7
 
 
 def values_of(model: Model, values: Mapping[str, float]) -> Array:
@@ -118,6 +129,12 @@ def base_values(fit: Identification, truth: Mapping[str, float]) -> dict[str, fl
     return dict(zip(prepared.base.base_names, prepared.base.project(full).tolist(), strict=True))
 
 
+def inside(fit: Identification, true: Mapping[str, float]) -> tuple[int, int]:
+    """How many true base values lie in their 95 % intervals, and of how many."""
+    known = [(p.low, p.high, true[p.name]) for p in fit.parameters if p.low is not None and p.high is not None]
+    return sum(low <= value <= high for low, high, value in known), len(known)
+
+
 @dataclass(frozen=True)
 class Combined:
     """A linear combination of base parameters: value, robust sigma, 95 % interval."""
@@ -131,6 +148,25 @@ class Combined:
     def percent(self) -> float:
         """Relative sigma."""
         return 100.0 * self.sigma / abs(self.value)
+
+
+def with_essential(full: Identification, rule: Reduction) -> Identification:
+    """A least-squares identification once more with its essential parameters alone, from the same rows."""
+    reduced = rule.reduce(full.prepared.problem)
+    prepared = replace(full.prepared, problem=reduced.problem, notes=(*full.prepared.notes, str(reduced)))
+    estimate, robust = solve(prepared, Wls())
+    fit = make_fit(prepared, estimate, robust, {item.name: item.value for item in reduced.dropped})
+    return Identification.of_fit(fit, prepared, estimate, robust, reduced)
+
+
+def noise_free(fit: Identification, truth: Mapping[str, float]) -> dict[str, float]:
+    """What a fit of essential parameters gives of torque without noise: those left out move those that stay."""
+    problem, base = fit.prepared.problem, fit.prepared.base
+    R = problem.weighted(fit.estimate.score.scales)
+    torque = R[:, list(base.independent)] @ list(base_values(fit, truth).values())
+    found = least_squares(np.column_stack([R[:, list(problem.kept)], torque]), range(len(problem.kept)))
+    names = [base.base_names[base.independent.index(k)] for k in problem.kept]
+    return dict(zip(names, found.values.tolist(), strict=True))
 
 
 def combined(fit: Identification, terms: Mapping[str, float]) -> Combined | None:
