@@ -154,7 +154,7 @@ def with_essential(full: Identification, rule: Reduction) -> Identification:
     """A least-squares identification once more with its essential parameters alone, from the same rows."""
     reduced = rule.reduce(full.prepared.problem)
     prepared = replace(full.prepared, problem=reduced.problem, notes=(*full.prepared.notes, str(reduced)))
-    estimate, robust = solve(prepared, Wls())
+    estimate, robust, _ = solve(prepared, Wls())
     fit = make_fit(prepared, estimate, robust, {item.name: item.value for item in reduced.dropped})
     return Identification.of_fit(fit, prepared, estimate, robust, reduced)
 
@@ -195,7 +195,8 @@ def standard_robust(fit: Identification) -> Robust:
     problem = fit.prepared.problem
     Z = problem.constraints.resolve(problem.parameters).basis()[1]
     back = Z @ np.linalg.pinv(problem.base_map() @ Z)
-    return replace(fit.robust, covariance=back @ fit.robust.covariance @ back.T)
+    least = float(fit.robust.freedom[fit.robust.sigma > 0.0].min())
+    return replace(fit.robust, covariance=back @ fit.robust.covariance @ back.T, freedom=np.full(len(back), least))
 
 
 @dataclass(frozen=True)
