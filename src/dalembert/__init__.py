@@ -6,7 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dalembert.closed_loop.cloe import Cloe
     from dalembert.closed_loop.didim import Didim
+    from dalembert.closed_loop.instruments import SimulatedIv
     from dalembert.errors import DalembertError
     from dalembert.excitation import (
         BSpline,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 _HOME = {
     "BSpline": "excitation",
     "Bounded": "identification.bounded",
+    "Cloe": "closed_loop.cloe",
     "Constraints": "identification.constraints",
     "DalembertError": "errors",
     "Design": "excitation",
@@ -73,6 +76,7 @@ _HOME = {
     "Shares": "excitation",
     "SigmaRatio": "identification.essential",
     "SignalSettings": "signals",
+    "SimulatedIv": "closed_loop.instruments",
     "Simulator": "simulation",
     "SlowMask": "signals",
     "Tls": "identification.tls",
@@ -104,6 +108,7 @@ _HOME = {
 __all__ = [
     "BSpline",
     "Bounded",
+    "Cloe",
     "Constraints",
     "DalembertError",
     "Design",
@@ -128,6 +133,7 @@ __all__ = [
     "Shares",
     "SigmaRatio",
     "SignalSettings",
+    "SimulatedIv",
     "Simulator",
     "SlowMask",
     "Tls",

@@ -32,15 +32,20 @@ class Recorded:
     log: Log
     guess: tuple[float, ...]
     truth: Mapping[str, float]
+    sensing: Sensing
+
+    def base(self, fit: Identification) -> dict[str, float]:
+        """True base values by the names of a fit."""
+        return base_values(fit, self.truth)
 
     def z_scores(self, fit: Identification) -> Array:
         """Errors of the base values in robust sigmas."""
-        true = base_values(fit, self.truth)
+        true = self.base(fit)
         return np.array([(p.value - true[p.name]) / (p.sigma_robust or np.inf) for p in fit.parameters])
 
 
 @cache
-def recorded(name: str, *, seconds: float = 5.0, noise: float = 0.02, seed: int = 1, limits: bool = False) -> Recorded:
+def recorded(name: str, *, seconds: float = 5.0, noise: float = 0.02, encoder: float = 1e-6, seed: int = 1) -> Recorded:
     """A motion within the robot's limits under PID control, recorded at 1 kHz; torque noise as a share of its RMS."""
     robot = load_robot(name)
     model, rng = build_model(robot), np.random.default_rng(seed)
@@ -49,12 +54,13 @@ def recorded(name: str, *, seconds: float = 5.0, noise: float = 0.02, seed: int 
     off = np.exp(rng.uniform(-0.35, 0.35, model.n))
     guess = tuple((motor_inertia(model, values_of(model, truth), model.home)[0] * off).tolist())
     law = tuned(guess)
-    simulator = Simulator(model, law, Options(saturation=limits), tuned=values_of(model, truth))
+    simulator = Simulator(model, law, Options(saturation=False), tuned=values_of(model, truth))
     reference = make_reference(model, path, seconds)
     size = np.sqrt(np.mean(simulator.run(reference).log.tau ** 2, axis=0))
-    run = simulator.run(reference, sensing=Sensing(1e-6, noise * size), rng=rng)
+    sensing = Sensing(encoder, noise * size)
+    run = simulator.run(reference, sensing=sensing, rng=rng)
     assert run.completed
-    return Recorded(build_model(replace(robot, nominal={})), law, path, run.log, guess, truth)
+    return Recorded(build_model(replace(robot, nominal={})), law, path, run.log, guess, truth, sensing)
 
 
 def tuned(inertia: tuple[float, ...], bandwidth: float = 20.0, damping: float = 0.7) -> Pid:

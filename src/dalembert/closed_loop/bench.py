@@ -150,11 +150,14 @@ class Bench:
         The feedback of motor j is multiplied by ``J_j / Jap_j`` [Gautier11, section III B], its inertia by the estimate
         over the one it was tuned on (``inertia`` (n,) [kg m^2 or kg], that of ``tuned`` unless given), where the
         estimated one is largest. A law that multiplies its feedback by an inertia itself is given the estimated
-        parameters for it, and that share is taken out. None where the estimate has a negative inertia.
+        parameters for it, and that share is taken out. None where the estimate gives a motor no inertia.
         """
         simulator = next(iter(self.simulators.values()))
         pi = self.pi(values, self.experiments[0].payload)
-        felt = motor_inertia(self.model, pi, self.configurations)
+        try:
+            felt = motor_inertia(self.model, pi, self.configurations)
+        except np.linalg.LinAlgError:
+            return None
         largest = felt.argmax(axis=0)
         if not (np.isfinite(felt).all() and (felt.min(axis=0) > 0.0).all()):
             return None

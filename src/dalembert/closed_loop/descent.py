@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.closed_loop.bench import Bench, standard_values
+from dalembert.closed_loop.attempts import Attempts
+from dalembert.closed_loop.bench import standard_values
 from dalembert.closed_loop.stand_in import StandIn
 from dalembert.identification.prepare import Prepared, Progress, along
 from dalembert.identification.problem import Estimate, Estimator, Status
 from dalembert.signals import SlowMask
 from dalembert.simulation import Simulation
-from dalembert.simulation import Status as RunStatus
 
 __all__ = ["Descent", "Limits", "Reached", "moved", "moved_torque", "stand_ins", "widened"]
 
 Array = NDArray[np.float64]
 
 FAR = 0.1  # share of the largest speed masked while the motion is still off
-_HALVINGS = 6  # times a step whose simulation fails is halved before it is given up
 _EXACT = 1e-6  # relative torque error at which nothing is left to settle
+_WORSE = 1.5  # times the error of scaled gains that the controller's own may leave: true ones leave less of it
 _SLOW = 0.5  # share of the error a step with scaled gains leaves before the controller's own are tried
-_FAILED: Mapping[RunStatus, Status] = MappingProxyType(
-    {
-        RunStatus.DIVERGED: Status.DIVERGED,
-        RunStatus.STIFF: Status.DIVERGED,
-        RunStatus.SINGULAR: Status.LEFT_WORKSPACE,
-        RunStatus.LEFT_WORKSPACE: Status.LEFT_WORKSPACE,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,78 +51,64 @@ class Reached:
 
 @dataclass
 class Descent:
-    """Steps on one problem; ``errors`` are the relative torque errors of all so far.
+    """Steps on one problem; ``errors`` are the relative torque errors of all so far, ``best`` the least of those with
+    scaled gains.
 
     Far from the robot the simulated controller has scaled gains. Once the error falls slowly each step tries the
     controller's own, and stays with them when the simulation comes to its end.
     """
 
-    bench: Bench
+    attempts: Attempts
     prepared: Prepared
     estimator: Estimator
     limits: Limits
-    inertia: tuple[float, ...]
     progress: Progress
     errors: list[float] = field(default_factory=list)
-    _failure: tuple[Status, str] | None = None
+    best: float = np.inf
 
     def go(self, values: Array, *, scaled: bool) -> Reached:
         """From parameters ``values`` (p,), at first with scaled gains or with the controller's own."""
         at = Reached(Status.NOT_CONVERGED, "", self.prepared, values)
         before: Array | None = None
-        for _ in range(self.limits.steps):
+        for step in range(1, self.limits.steps + 1):
             own = [False] if not scaled or self._slow() else []
-            found = self._simulate(values, before, [*own, *([True] if scaled or before is None else [])])
+            ways = [*own, *([True] if scaled or before is None else [])]
+            found = self.attempts.simulate(values, before, step=step, ways=ways)
             if found is None:
                 return self._failed(at)
-            before, runs, scaled = found
-            prepared = along(widened(self.prepared) if scaled else self.prepared, moved(self.prepared, runs))
+            before, scaled = found.values, found.scaled
+            prepared = along(widened(self.prepared) if scaled else self.prepared, moved(self.prepared, found.runs))
             estimate = self.estimator.estimate(prepared.problem)
             values = standard_values(prepared, estimate)
             self.errors.append(estimate.relative_error)
-            at = Reached(Status.NOT_CONVERGED, "", prepared, values, estimate, runs)
+            at = Reached(Status.NOT_CONVERGED, "", prepared, values, estimate, found.runs)
+            if scaled:
+                self.best = min(self.best, estimate.relative_error)
             percent = 100.0 * estimate.relative_error
-            self.progress(f"step {len(self.errors)}{', scaled gains' if scaled else ''}: torque error {percent:.3g} %")
-            if self._settled(at, before) and (not scaled or self._failure):
-                return self._failed(at) if scaled else replace(at, status=Status.CONVERGED)
+            self.progress(f"step {step}{', scaled gains' if scaled else ''}: torque error {percent:.3g} %")
+            if self._settled(at, before) and (not scaled or self.attempts.failure):
+                return self._failed(at) if scaled else self._compared(at)
         tail = ", ".join(f"{100.0 * error:.3g} %" for error in self.errors[-3:])
         return replace(at, message=f"after {self.limits.steps} steps the torque error still moves: {tail}")
 
+    def _compared(self, at: Reached) -> Reached:
+        """Settled, unless gains that only fit the estimate explained the log better than the controller's own do."""
+        if self.best < np.inf:
+            wide = along(widened(self.prepared), stand_ins(at.prepared))
+            error = self.estimator.estimate(wide.problem).relative_error
+            if error > max(_WORSE * self.best, _EXACT):
+                message = (
+                    f"with the controller's gains the torque error is {100.0 * error:.3g} %, with gains scaled to the "
+                    f"estimate it was {100.0 * self.best:.3g} %: the gains do not seem to be the log's"
+                )
+                return replace(at, status=Status.UNLIKE, message=message)
+        return replace(at, status=Status.CONVERGED)
+
     def _failed(self, at: Reached) -> Reached:
-        assert self._failure is not None
-        status, message = self._failure
+        assert self.attempts.failure is not None
+        status, message = self.attempts.failure
         kept = "" if at.estimate is None else f"; the values are those of step {len(self.errors)}"
         return replace(at, status=status, message=message + kept)
-
-    def _simulate(
-        self, values: Array, before: Array | None, ways: Sequence[bool]
-    ) -> tuple[Array, tuple[Simulation, ...], bool] | None:
-        """Simulate with own (False) or scaled gains (True), what works first. Where nothing does, go back half way to
-        the parameters of the step ``before``, which could be simulated, and again.
-        """
-        self._failure = None
-        for _ in range(_HALVINGS if before is not None else 1):
-            for scaled in ways:
-                runs = self._try(values, scaled=scaled)
-                if runs is not None:
-                    return values, runs, scaled
-            if before is not None:
-                values = 0.5 * (values + before)
-        return None
-
-    def _try(self, values: Array, *, scaled: bool) -> tuple[Simulation, ...] | None:
-        step, kind = len(self.errors) + 1, "scaled gains" if scaled else "the controller's gains"
-        scaling = self.bench.scaling(values, self.inertia) if scaled else None
-        if scaled and scaling is None:
-            self._failure = self._failure or (Status.DIVERGED, f"step {step}: a motor would have negative inertia")
-            return None
-        runs = self.bench.run(values, scaling)
-        for run, source in zip(runs, stand_ins(self.prepared), strict=True):
-            if not run.completed:
-                where = f"step {step}, log {source.info.name!r}, with {kind}"
-                self._failure = self._failure or (_FAILED[run.status], f"{where}: {run.reason}")
-                return None
-        return runs
 
     def _slow(self) -> bool:
         """True once the last step left most of the error."""

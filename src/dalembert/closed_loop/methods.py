@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from dalembert.closed_loop.cloe import Cloe
 from dalembert.closed_loop.didim import Didim
+from dalembert.closed_loop.instruments import SimulatedIv
 from dalembert.errors import UsageError
 from dalembert.identification.methods import METHODS, estimator_named
 from dalembert.identification.problem import Estimator
@@ -14,9 +16,10 @@ from dalembert.simulation import Trajectory, read_controller, read_trajectory
 
 __all__ = ["ALL_METHODS", "CLOSED_LOOP", "needs_positions", "simulating_named"]
 
-CLOSED_LOOP: Mapping[str, Callable[..., Estimator]] = MappingProxyType({kind.method: kind for kind in (Didim,)})
+_KINDS = (Didim, Cloe, SimulatedIv)
+CLOSED_LOOP: Mapping[str, Callable[..., Estimator]] = MappingProxyType({kind.method: kind for kind in _KINDS})
 ALL_METHODS: Mapping[str, Callable[..., Estimator]] = MappingProxyType({**METHODS, **CLOSED_LOOP})
-_NEEDS_POSITIONS: Mapping[str, bool] = MappingProxyType({kind.method: kind.positions for kind in (Didim,)})
+_NEEDS_POSITIONS: Mapping[str, bool] = MappingProxyType({kind.method: kind.positions for kind in _KINDS})
 
 
 def needs_positions(method: str) -> bool:

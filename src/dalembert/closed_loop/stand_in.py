@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicHermiteSpline
 
 from dalembert.errors import ClosureError, EstimationError
+from dalembert.identification.problem import Status
 from dalembert.logs import LogSource
 from dalembert.logs.log import Block, LogInfo, sealed
 from dalembert.model import Model
@@ -24,21 +26,24 @@ Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 
 _BLOCK = 65536
-_LEAST = 0.1  # share of a log its reference must reach for anything to be said about it
+_SMALLER = 6  # halvings of a motion out of reach, after which its very start is taken to be
 
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
     """Torques ``tau`` (n, torques) of a log with the motion of its simulated robot, ``y yd ydd`` (n, n_y).
 
-    Sample 0 is sample ``first`` of a run along ``reference`` at the log's rate. ``lost`` says where the robot cannot
-    follow the reference any more; the log ends there.
+    Sample 0 is sample ``first`` of a run along ``reference`` at the log's rate. ``measured`` (n, positions) are the
+    log's own positions, which nothing here is made of, ``wanted`` those of the reference. ``lost`` says why the
+    robot cannot follow the reference, empty where it can.
     """
 
     info: LogInfo
     reference: Reference
     first: int
     tau: Array
+    measured: Array
+    wanted: Array
     sensors: Array
     y: Array
     yd: Array
@@ -56,10 +61,6 @@ class StandIn:
         """
         info = log.info
         begin = round(offset * info.rate)
-        if abs(begin - offset * info.rate) > 1e-6:
-            raise EstimationError(
-                f"log {info.name!r}: offset {offset} s, expected a whole number of samples of {info.period:g} s"
-            )
         reference, lost = reference_of(model, path, offset + info.duration, rate, info.name)
         first = max(begin, math.ceil(transient * info.rate - 1e-6))
         last = min(begin + info.samples, math.floor(reference.duration * info.rate + 1e-6) + 1)
@@ -68,7 +69,8 @@ class StandIn:
                 f"log {info.name!r}: nothing is left of {info.duration:g} s after the first {transient:g} s; expected "
                 "a longer log or a shorter transient"
             )
-        tau = np.concatenate([block.tau for block in log.blocks(_BLOCK)])[first - begin : last - begin]
+        blocks, cut = list(log.blocks(_BLOCK)), slice(first - begin, last - begin)
+        tau, measured = (np.concatenate([getattr(block, name) for block in blocks])[cut] for name in ("tau", "q"))
         robot = model.robot
         positions = (*robot.motor_names, *(s.name for s in robot.sensors))
         info = replace(
@@ -80,12 +82,28 @@ class StandIn:
         y = CubicHermiteSpline(nodes, reference.y, reference.yd)(at)
         yd = CubicHermiteSpline(nodes, reference.yd, reference.ydd)(at)
         ydd = np.stack([np.interp(at, nodes, column) for column in reference.ydd.T], axis=1)
-        return cls(info, reference, first, sealed(tau), robot.sensor_map(), y, yd, ydd, lost)
+        return cls(
+            info,
+            reference,
+            first,
+            sealed(tau),
+            sealed(measured),
+            y @ robot.sensor_map().T,
+            robot.sensor_map(),
+            y,
+            yd,
+            ydd,
+            lost,
+        )
 
     def along(self, run: Simulation) -> Self:
         """The same log moved as in a simulation of its reference."""
         y, yd, ydd = states_at(run, self.first, self.info.samples, self.info.period)
         return replace(self, y=y, yd=yd, ydd=ydd)
+
+    def cut(self, signal: Array) -> Array:
+        """The samples of this log out of a simulation's signal at the log's rate."""
+        return signal[self.first : self.first + self.info.samples]
 
     def states(self, first: int, last: int) -> States:
         """See :class:`~dalembert.identification.observation.KnownMotion`."""
@@ -107,14 +125,17 @@ def states_at(run: Simulation, first: int, count: int, period: float) -> States:
     truth = run.truth
     step = float(truth.t[1] - truth.t[0])
     every = round(period / step)
-    at = every * np.arange(first, first + count)
+    # a log may outlast its reference by half a tick: that sample lies in the borders of both
+    at = np.minimum(every * np.arange(first, first + count), len(truth.t) - 1)
     return truth.y[at], truth.yd[at], np.gradient(truth.yd, step, axis=0)[at]
 
 
 def reference_of(
     model: Model, path: Path | Reference, duration: float, rate: float, name: str
 ) -> tuple[Reference, str]:
-    """Ticks over ``duration`` [s]: those the robot can reach, and why not the others; refused where too few."""
+    """Ticks over ``duration`` [s], and why the robot cannot follow them: then they are those of a smaller motion, which
+    tells what a fit would hold.
+    """
     if isinstance(path, Reference):
         if path.duration < duration - 0.5 / rate:
             raise EstimationError(f"log {name!r}: lasts {duration:g} s of its reference's {path.duration:g} s")
@@ -122,20 +143,19 @@ def reference_of(
     try:
         return make_reference(model, path, duration, rate), ""
     except ClosureError as error:
-        reached = _reached(model, path, duration, rate)
-        if reached is None:
-            raise EstimationError(f"log {name!r}: left workspace: the reference cannot be followed: {error}") from None
-        return reached, f"the reference of log {name!r} cannot be followed after {reached.duration:.4g} s: {error}"
+        lost = f"the reference of log {name!r} cannot be followed: {error}"
+    for k in range(1, _SMALLER + 1):
+        with suppress(ClosureError):
+            return make_reference(model, _Smaller(path, 0.5**k), duration, rate), lost
+    raise EstimationError(f"{Status.LEFT_WORKSPACE}: {lost}")
 
 
-def _reached(model: Model, path: Path, duration: float, rate: float) -> Reference | None:
-    """The longest stretch of a reference from its start that can be followed, to a hundredth of its duration."""
-    found = None
-    low, high = 0.0, duration
-    while high - low > 0.01 * duration:
-        middle = 0.5 * (low + high)
-        try:
-            found, low = make_reference(model, path, middle, rate), middle
-        except ClosureError:
-            high = middle
-    return found if low > _LEAST * duration else None
+class _Smaller:
+    """A path drawn together towards where it begins."""
+
+    def __init__(self, path: Path, share: float) -> None:
+        self.path, self.share, self.coordinates = path, share, getattr(path, "coordinates", None)
+
+    def __call__(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        (x, xd, xdd), first = self.path(t), self.path(0.0)[0]
+        return first + self.share * (x - first), self.share * xd, self.share * xdd

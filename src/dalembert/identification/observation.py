@@ -191,7 +191,7 @@ class LogRows:
 
         for signals, state in self.motion(run):
             out = self._kernel.compact(*state, self.sigma)
-            gamma = self._projected(out["L"], signals.tau, torques)
+            gamma = self.projected(out["L"], signals.tau, torques)
             for k, weight in enumerate(self.weights(signals)):
                 entries = self._rows[k][1][present[k]]
                 yield from rows(k, groups[k].push(np.concatenate([out["W"][entries], gamma[k : k + 1]]), weight))
@@ -204,8 +204,13 @@ class LogRows:
         for signals in prepared(run.source, run.plan, BLOCK):
             yield signals, closing(signals)
 
-    def _projected(self, left: Array, tau: Array, torques: Sequence[int]) -> Array:
-        """Gamma = L tau, (k, n)."""
+    def left(self, state: tuple[Array, Array, Array]) -> Array:
+        """Entries (nnz, n) of L, how torques enter the rows in states y, yd, ydd."""
+        entries: Array = self._kernel.compact(*state, self.sigma)["L"]
+        return entries
+
+    def projected(self, left: Array, tau: Array, torques: Sequence[int]) -> Array:
+        """Gamma = L tau (k, n) from the entries of L and torques (n, measured) of the motors of these numbers."""
         rows, columns = self._kernel.nonzeros["L"]
         gamma = np.zeros((len(self.groups), len(tau)))
         for entry, (row, motor) in enumerate(zip(rows, columns, strict=True)):

@@ -83,6 +83,8 @@ def averaged(held: Array, every: int) -> Array:
     A drive averages its current likewise. A held torque read at the instant it changes would stand half a period ``T``
     early on the motion, which viscous friction takes up as ``-omega^2 ZZ T/2``: 2 % of the DualV's at 1 kHz.
     """
+    if not len(held):
+        return held
     total = np.vstack([np.zeros_like(held[:1]), np.cumsum(held, axis=0)])
     clock = np.arange(len(held), dtype=float)
     first, last = np.maximum(clock - every / 2, 0.0), np.minimum(clock + every / 2, float(len(held)))
