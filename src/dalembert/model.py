@@ -150,6 +150,18 @@ class Model:
             ),
         )
 
+    def motion_kernel(self) -> Kernel:
+        """y, v, vd -> ``yd`` = N v and ``ydd`` = N vd + g (n_y,)."""
+        d = self.dynamics
+
+        def write() -> tuple[dict[str, SX], dict[str, SX]]:
+            v, vd = (ca.SX.sym(name, self.r) for name in ("v", "vd"))
+            yd = ca.mtimes(d.N, v)
+            g = ca.substitute(d.acceleration_bias, d.yd, yd)
+            return {"y": d.y, "v": v, "vd": vd}, {"yd": yd, "ydd": ca.mtimes(d.N, vd) + g}
+
+        return self.kernel("motion", write)
+
     def correction_kernel(self) -> Kernel:
         """Y -> y moved by one Newton step on the loops, the assembly's independent coordinates held; and ``c``."""
         d = self.dynamics

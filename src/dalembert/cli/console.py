@@ -101,11 +101,11 @@ def emit(as_json: bool, data: Mapping[str, Any], *shown: RenderableType) -> None
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """A table with one header line; columns of numbers to the right."""
+    """A table with one header line; columns of numbers to the right, nothing where a cell is None."""
     out = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
     for k, column in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(row[k], int | float) for row in rows)
+        numeric = bool(rows) and all(isinstance(row[k], int | float | None) for row in rows)
         out.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        out.add_row(*[f"{cell:.5g}" if isinstance(cell, float) else str(cell) for cell in row])
+        out.add_row(*["" if cell is None else f"{cell:.5g}" if isinstance(cell, float) else str(cell) for cell in row])
     return out

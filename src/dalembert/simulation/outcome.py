@@ -25,15 +25,12 @@ def truth_of(model: Model, kept: dict[str, Array], rate: float, reference: Refer
     altogether.
     """
     n = len(kept["y"])
-    maps = model.velocity_maps(kept["y"])[0] if n else np.zeros((0, model.n_y, model.r))
-    yd = sum((maps[:, :, k] * kept["v"][:, k, None] for k in range(model.r)), np.zeros((n, model.n_y)))
-    bias = model.velocity_kernel()(kept["y"], yd)["g"] if n else yd
-    ydd = sum((maps[:, :, k] * kept["vd"][:, k, None] for k in range(model.r)), bias)
+    rates = model.motion_kernel()(kept["y"], kept["v"], kept["vd"])
     t = reference.t[0] + np.arange(n) / rate
     wanted = np.stack([np.interp(t, reference.t, column) for column in reference.q.T], axis=1)
     q = kept["y"] @ model.robot.motor_map().T
     trusted = _trusted(q, wanted) if follows else n
-    fields = (t, kept["y"], yd, ydd, kept["v"], kept["vd"], kept["tau"], q, wanted, kept["e"])
+    fields = (t, kept["y"], rates["yd"], rates["ydd"], kept["v"], kept["vd"], kept["tau"], q, wanted, kept["e"])
     return Truth(*(_sealed(f, trusted) for f in fields))
 
 
@@ -42,8 +39,8 @@ def _trusted(q: Array, wanted: Array) -> int:
     if not len(q):
         return 0
     reach = 1.0 + np.ptp(wanted, axis=0)
-    lost = np.flatnonzero(~(np.abs(q - wanted) < reach).all(axis=1))
-    return int(lost[0]) if len(lost) else len(q)
+    near = np.abs(q - wanted) < reach
+    return len(q) if near.all() else int(np.argmin(near.all(axis=1)))
 
 
 def _sealed(array: Array, n: int) -> Array:

@@ -54,8 +54,9 @@ class Sensing:
     def torques(self, tau: Array, rng: np.random.Generator) -> Array:
         """Torques as logged: with offset and white noise."""
         offset = np.asarray(self.torque_offset, dtype=float)
-        logged: Array = tau + offset + np.asarray(self.torque_noise, dtype=float) * rng.standard_normal(tau.shape)
-        return logged
+        sigma = np.asarray(self.torque_noise, dtype=float)
+        logged: Array = tau + offset
+        return logged + sigma * rng.standard_normal(tau.shape) if np.any(sigma) else logged
 
     def steps(self, sensors: int) -> Array:
         """Encoder steps (sensors,)."""
@@ -86,11 +87,11 @@ def averaged(held: Array, every: int) -> Array:
     if not len(held):
         return held
     total = np.vstack([np.zeros_like(held[:1]), np.cumsum(held, axis=0)])
-    clock = np.arange(len(held), dtype=float)
-    first, last = np.maximum(clock - every / 2, 0.0), np.minimum(clock + every / 2, float(len(held)))
-    edges = np.arange(len(total), dtype=float)
-    sums = [np.interp(last, edges, column) - np.interp(first, edges, column) for column in total.T]
-    means: Array = np.column_stack(sums) / (last - first)[:, None]
+    clock = np.arange(len(held))
+    # in half samples: the torque's integral there is the mean of those at the samples beside it
+    first, last = np.maximum(2 * clock - every, 0), np.minimum(2 * clock + every, 2 * len(held))
+    upto, since = (0.5 * (total[edge // 2] + total[(edge + 1) // 2]) for edge in (last, first))
+    means: Array = 2.0 * (upto - since) / (last - first)[:, None]
     return means
 
 
