@@ -10,7 +10,7 @@ import tempfile
 from dalembert.robot import catalog_names
 
 TITLE = (
-    "seconds to describe, derive and compile every kernel of a model, in a fresh process (and of CPU, compiler's too)"
+    "seconds to describe, derive and compile every kernel of a model, in a fresh process; CPU: the compiler's too"
 )
 
 _BUILD = """

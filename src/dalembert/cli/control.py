@@ -51,7 +51,7 @@ def control(
         float | None, typer.Option(metavar="S", help="duration [s] (default: the trajectory's)")
     ] = None,
     method: Annotated[str, typer.Option(help="integrator: rk4, dopri5 or bs23")] = "rk4",
-    seed: Annotated[int | None, typer.Option(help="seed of the noise (default: the noise file's)")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="seed of the noise (default: the noise file's)")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE.png", help="picture of the tracking errors")
     ] = None,

@@ -50,17 +50,19 @@ def simulate(
         str | None, typer.Option(metavar="NAME[=KG]", help="carry a payload: a point mass [kg], or from --truth")
     ] = None,
     method: Annotated[str, typer.Option(help="integrator: rk4, dopri5 or bs23")] = "rk4",
-    seed: Annotated[int | None, typer.Option(help="seed of the noise (default: the noise file's)")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="seed of the noise (default: the noise file's)")] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a robot under control along a trajectory and write the log its sensors would record."""
     import numpy as np
 
-    from dalembert.logs import write_log
+    from dalembert.logs import check_log_path, write_log
     from dalembert.simulation import Options, Sensing, read_noise, read_parameters, read_trajectory, summarise
     from dalembert.simulation import simulate as run
 
+    if output is not None:
+        check_log_path(output)
     described, label = _loaded(load(robot, settings), payload)
     with steps("simulate") as progress:
         progress("building the model")
@@ -70,7 +72,8 @@ def simulate(
         pi = read_parameters(truth, model) if truth else None
         known = read_parameters(chosen.model, model) if chosen.model else None
         path = read_trajectory(trajectory, model)
-        options = Options(rate or chosen.rate or 1000.0, log_rate, method, saturation=chosen.saturation)
+        ticks = next(hertz for hertz in (rate, chosen.rate, 1000.0) if hertz is not None)
+        options = Options(ticks, log_rate, method, saturation=chosen.saturation)
         progress("compiling")
         true = model.nominal() if pi is None else pi.pi
         found = run(

@@ -4,7 +4,7 @@ from dalembert.logs.channels import Channel, ChannelMap, TimeChannel, read_chann
 from dalembert.logs.log import Block, Log, LogInfo, LogSource, make_log
 from dalembert.logs.reader import FileSource, load_log, open_log, read_log, read_pieces
 from dalembert.logs.repair import Repair
-from dalembert.logs.writer import write_log
+from dalembert.logs.writer import check_log_path, write_log
 
 __all__ = [
     "Block",
@@ -15,6 +15,7 @@ __all__ = [
     "LogInfo",
     "LogSource",
     "Repair",
+    "check_log_path",
     "TimeChannel",
     "load_log",
     "make_log",

@@ -16,10 +16,20 @@ from dalembert.errors import LogError, choices
 from dalembert.logs.log import LogInfo, LogSource
 from dalembert.logs.parquet_reader import METADATA_KEY
 
-__all__ = ["write_log"]
+__all__ = ["check_log_path", "write_log"]
 
 _ROWS = 65536
 _SUFFIXES = (".csv", ".parquet")
+
+
+def check_log_path(path: str | Path) -> Path:
+    """The path, if a log can be written there; LogError otherwise."""
+    path = Path(path)
+    if path.suffix not in _SUFFIXES:
+        raise LogError(f"{path}: cannot write {path.suffix!r}; {choices(path.suffix, _SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise LogError(f"{path}: no folder {path.parent}")
+    return path
 
 
 def write_log(log: LogSource, path: str | Path) -> Path:
@@ -28,11 +38,7 @@ def write_log(log: LogSource, path: str | Path) -> Path:
 
     All digits are kept. The payload label goes into Parquet metadata or a ``# payload:`` line.
     """
-    path = Path(path)
-    if path.suffix not in _SUFFIXES:
-        raise LogError(f"{path}: cannot write {path.suffix!r}; {choices(path.suffix, _SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise LogError(f"{path}: no folder {path.parent}")
+    path = check_log_path(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
     temporary = Path(name)

@@ -57,13 +57,9 @@ def judge(truth: Truth, fault: Fault, saturated: int, samples: int, rate: float)
         if not fault or (fault in (Fault.OPEN, Fault.SINGULAR) and lost):
             status = Status.DIVERGED
         at = float(truth.t[-1]) if len(truth.t) else 0.0
-        return status, f"{status.value} after {at:.6g} s of {(samples - 1) / rate:.6g} s"
-    if saturated > _SATURATED * samples:
-        return (
-            Status.SATURATED,
-            f"a motor was at its torque limit in {100.0 * saturated / samples:.1f} % of the samples",
-        )
-    return Status.OK, ""
+        return status, f"ended after {at:.6g} s of {(samples - 1) / rate:.6g} s"
+    cut = f"a motor was at its torque limit in {100.0 * saturated / samples:.2g} % of the samples" if saturated else ""
+    return (Status.SATURATED if saturated > _SATURATED * samples else Status.OK), cut
 
 
 def unreachable(model: Model, reason: str, options: Options, name: str) -> Simulation:

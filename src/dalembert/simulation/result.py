@@ -79,8 +79,9 @@ class Truth:
 class Simulation:
     """Outcome of a run. All numbers are finite: a failed run holds the samples before the failure.
 
-    ``reason`` says what happened and where, ``remedy`` what to do. ``counts``: integrator ``steps``, ``rejected`` ones,
-    dry-friction ``events`` met, and ``chatter``: steps that ended with more events than are met one by one.
+    ``reason`` says what happened and where, of a run that is ok how often torques were cut; ``remedy`` what to do.
+    ``counts``: integrator ``steps``, ``rejected`` ones, dry-friction ``events`` met, and ``chatter``: steps that ended
+    with more events than are met one by one.
     """
 
     status: Status

@@ -54,6 +54,11 @@ def _coordinates(found: Mapping[str, Located], model: Model) -> tuple[str, ...] 
         return model.independent
     if item.is_text:
         item.choice_of([MOTORS])
+        if len(model.position_map()) > model.r:
+            item.fail(
+                f"{len(model.position_map())} positions of motors and sensors for {model.r} mobilities cannot move one "
+                f"by one; expected {model.r} coordinates, for example {', '.join(model.independent)}"
+            )
         return MOTORS
     names = tuple(entry.choice_of(model.coordinates) for entry in item.items("a list of coordinates, or motors"))
     if len(names) != model.r or len(set(names)) != model.r:
