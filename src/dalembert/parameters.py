@@ -57,9 +57,10 @@ class BodyInertia:
         c = np.array(self.com)
         xx, xy, xz, yy, yz, zz = self.tensor
         at_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        at_origin = at_com + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
-        upper = at_origin[np.triu_indices(3)]
-        return np.concatenate([upper, self.mass * c, [self.mass]])
+        with np.errstate(over="ignore", invalid="ignore"):  # absurd values are refused as not finite by Robot
+            at_origin = at_com + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+            moments = self.mass * c
+        return np.concatenate([at_origin[np.triu_indices(3)], moments, [self.mass]])
 
     @classmethod
     def of(cls, parameters: ArrayLike) -> BodyInertia:

@@ -55,6 +55,9 @@ BROKEN = {
     "list for a mapping": ("{q1: 10 deg}", "[10 deg]", 13, ["found a list of 1", "expected a mapping"]),
     "negative mass": ("name: c,", "name: c, inertia: {mass: -2 kg},", 6, ["mass -2 kg", "expected a mass >= 0"]),
     "negative nominal mass": ("home:", "nominal: {M_a: -1}\nhome:", 13, ["mass -1 kg", "expected a mass >= 0"]),
+    "inertia beyond numbers": (
+        "name: c,", "name: c, inertia: {mass: 2, com: [1e200, 0, 0]},", 6, ["beyond all numbers", "expected"],
+    ),
     "inertia without mass": ("name: c,", "name: c, inertia: {com: [0, 0, 0]},", 6, ["'mass' is missing", "expected"]),
     "inertia of a massless body": (
         "name: c,", "name: c, massless: true, inertia: {mass: 2},", 6, ["massless", "expected no inertia"],

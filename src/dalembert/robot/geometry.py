@@ -46,7 +46,7 @@ def snap(values: ArrayLike) -> NDArray[np.float64]:
 def unit(axis: ArrayLike, *, where: str = "axis") -> Vector:
     """The axis scaled to length one; exact for coordinate axes."""
     a = np.asarray(axis, dtype=float)
-    length = float(np.linalg.norm(a)) if a.shape == (3,) else math.nan
+    length = math.hypot(*a.tolist()) if a.shape == (3,) else math.nan
     if not (math.isfinite(length) and length > ENTRY_SNAP):
         raise RobotError(f"{where}: found {np.asarray(axis).tolist()}, expected three numbers that are not all zero")
     x, y, z = snap(a / length).tolist()

@@ -98,8 +98,7 @@ def nominal_inertia(body: str, mass: float, com: ArrayLike, tensor: ArrayLike) -
     """Nominal values of a body's ten parameters from its mass, centre of mass and 3x3 tensor about it."""
     x, y, z = np.asarray(com, dtype=float).tolist()
     xx, xy, xz, yy, yz, zz = np.asarray(tensor, dtype=float)[np.triu_indices(3)].tolist()
-    with np.errstate(over="ignore", invalid="ignore"):  # absurd values are refused as not finite by Robot
-        values = BodyInertia(mass, (x, y, z), (xx, xy, xz, yy, yz, zz)).parameters()
+    values = BodyInertia(mass, (x, y, z), (xx, xy, xz, yy, yz, zz)).parameters()
     return dict(zip(inertial_names(body), values.tolist(), strict=True))
 
 

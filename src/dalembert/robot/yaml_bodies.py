@@ -110,6 +110,8 @@ def read_inertia(item: Located, body: str) -> dict[str, float]:
             mass = keys.get("M", item)
         else:
             values, mass = _from_mass(keys, item), keys.get("mass", item)
+    if not np.isfinite(values).all():
+        item.fail("mass, com and tensor give an inertia beyond all numbers, expected a body's")
     if values[-1] < 0.0:
         mass.fail(f"found the mass {values[-1]:g} kg, expected a mass >= 0")
     return dict(zip(inertial_names(body), values, strict=True))

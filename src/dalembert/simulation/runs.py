@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.errors import UsageError
 from dalembert.kernels import Program
 from dalembert.simulation.compiled import CompiledRun
 from dalembert.simulation.controllers.contract import CHANNELS, Controller, Target
@@ -130,7 +131,17 @@ class PythonTicks:
     def __call__(self, tick: int, t: float, q: Array) -> Array:
         """See :class:`Ticks`."""
         target = Target(*(channel[tick] for channel in self._channels[: len(CHANNELS)]))
-        return np.asarray(self._controller.torque(t, q.copy(), target), dtype=float)
+        answer = self._controller.torque(t, q.copy(), target)
+        try:
+            torque = np.asarray(answer, dtype=float)
+        except (TypeError, ValueError):
+            torque = np.zeros(0)
+        if torque.shape != target.q.shape:
+            raise UsageError(
+                f"controller {type(self._controller).__name__}: found {answer!r} at t = {t:.6g} s, expected "
+                f"{len(target.q)} torques"
+            )
+        return torque
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dalembert.simulation.trajectories.moves import Law, Moves, move_times, move
 from dalembert.simulation.trajectories.random_points import random_points
 from dalembert.simulation.trajectories.sampled import read_sampled, sampled
 from dalembert.simulation.trajectories.shapes import corners, outlines, rotated_squares
-from dalembert.simulation.trajectories.trajectory import MOTORS, Trajectory, follower_of, home_of, names_of
+from dalembert.simulation.trajectories.trajectory import MOTORS, Trajectory, follower_of, home_of, limit_of, names_of
 
 __all__ = [
     "MOTORS",
@@ -15,6 +15,7 @@ __all__ = [
     "corners",
     "follower_of",
     "home_of",
+    "limit_of",
     "move_times",
     "moves",
     "names_of",

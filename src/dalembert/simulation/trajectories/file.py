@@ -16,7 +16,7 @@ from dalembert.simulation.trajectories.moves import Law, Moves, move_times, move
 from dalembert.simulation.trajectories.random_points import random_points
 from dalembert.simulation.trajectories.sampled import read_sampled
 from dalembert.simulation.trajectories.shapes import corners, outlines
-from dalembert.simulation.trajectories.trajectory import MOTORS, Trajectory, follower_of, home_of, names_of
+from dalembert.simulation.trajectories.trajectory import MOTORS, Trajectory, follower_of, home_of, limit_of, names_of
 
 __all__ = ["read_trajectory"]
 
@@ -149,11 +149,8 @@ def _moved(
                 [entry.positive("a time in s") for entry in item.exactly(len(points) - 1, "one time each")]
             )
     else:
-        limits = model.robot.limits
-        bounds = [
-            [getattr(limits[n], k) if n in limits else np.inf for n in names] for k in ("velocity", "acceleration")
-        ]
-        times = move_times(points, bounds[0], bounds[1], law)
+        limits = [limit_of(model.robot, name) for name in names]
+        times = move_times(points, [k.velocity for k in limits], [k.acceleration for k in limits], law)
     path: Moves = moves(points, times, pause, law)
     return Trajectory(path, where, float(path.end[-1] + pause), rests=True)
 
@@ -180,12 +177,15 @@ def _outline(root: Located, found: Mapping[str, Located], model: Model, where: t
         if key not in found:
             root.fail(f"the key {key!r} is missing, found {', '.join(found)}")
     first, second = (item.choice_of(where) for item in found["plane"].exactly(2, "two coordinates"))
+    if first == second:
+        found["plane"].fail(f"found {first} twice, expected two different coordinates")
     shapes = [_shape(item) for item in found["shapes"].items("a list of shapes")]
     if not shapes:
         found["shapes"].expected("at least one shape")
     hold = {}
     if "hold" in found:
-        hold = {name: item.number() for name, item in found["hold"].mapping(where, (), "coordinates to hold").items()}
+        others = [name for name in where if name not in (first, second)]
+        hold = {name: item.number() for name, item in found["hold"].mapping(others, (), "coordinates to hold").items()}
     move = found["move"].positive("a time in s") if "move" in found else 0.5
     laps = _whole(found.get("laps"), 1, "a number of laps")
     return outlines(

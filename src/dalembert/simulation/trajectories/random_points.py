@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dalembert.errors import ClosureError, UsageError
 from dalembert.model import Model
 from dalembert.motion import Closer, singularity_margins
-from dalembert.simulation.trajectories.trajectory import home_of, names_of
+from dalembert.simulation.trajectories.trajectory import home_of, limit_of, names_of
 
 __all__ = ["random_points"]
 
@@ -51,9 +51,9 @@ def random_points(
 
 
 def _box(model: Model, coordinates: tuple[str, ...] | str, home: Array, amplitude: float | None) -> tuple[Array, Array]:
-    limits = model.robot.limits
     names = names_of(model, coordinates)
-    bounds = np.array([(limits[n].lower, limits[n].upper) if n in limits else (-np.inf, np.inf) for n in names])
+    limits = [limit_of(model.robot, name) for name in names]
+    bounds = np.array([(limit.lower, limit.upper) for limit in limits])
     reach = np.inf if amplitude is None else amplitude
     low, high = np.maximum(bounds[:, 0], home - reach), np.minimum(bounds[:, 1], home + reach)
     for name, a, b in zip(names, low, high, strict=True):

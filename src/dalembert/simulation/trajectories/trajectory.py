@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import UsageError
 from dalembert.model import Model, build_model
 from dalembert.motion import Closer
+from dalembert.robot import Limit, Robot
 
-__all__ = ["MOTORS", "Motion", "Trajectory", "follower_of", "home_of", "names_of"]
+__all__ = ["MOTORS", "Motion", "Trajectory", "follower_of", "home_of", "limit_of", "names_of"]
 
 Array = NDArray[np.float64]
 
@@ -59,6 +60,22 @@ def names_of(model: Model, coordinates: tuple[str, ...] | str) -> tuple[str, ...
     if coordinates == MOTORS:
         return (*model.robot.motor_names, *(sensor.name for sensor in model.robot.sensors))
     return tuple(coordinates)
+
+
+def limit_of(robot: Robot, name: str) -> Limit:
+    """Bounds of a coordinate or motor: its own, and those of a motor that turns with this coordinate alone."""
+    found = robot.limits.get(name, Limit())
+    for motor in robot.motors:
+        (turned, ratio), *others = motor.turns
+        if turned != name or others or motor.name not in robot.limits:
+            continue
+        own = robot.limits[motor.name]
+        ends = sorted((own.lower / ratio, own.upper / ratio))
+        found = Limit(
+            max(found.lower, ends[0]), min(found.upper, ends[1]), min(found.velocity, own.velocity / abs(ratio)),
+            min(found.acceleration, own.acceleration / abs(ratio)), min(found.jerk, own.jerk / abs(ratio)),
+        )  # fmt: skip
+    return found
 
 
 def home_of(model: Model, coordinates: tuple[str, ...] | str) -> Array:
