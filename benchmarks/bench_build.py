@@ -9,9 +9,7 @@ import tempfile
 
 from dalembert.robot import catalog_names
 
-TITLE = (
-    "seconds to describe, derive and compile every kernel of a model, in a fresh process; CPU: the compiler's too"
-)
+TITLE = "seconds to describe, derive and compile every kernel of a model, in a fresh process (CPU: compiler included)"
 
 _BUILD = """
 import os, sys, time
