@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from dalembert.cli.console import AsJson, emit, note, plain
-from dalembert.errors import UsageError, choices
+from dalembert.errors import DalembertError, UsageError, choices
 
 if TYPE_CHECKING:
     from dalembert.studies import Study
@@ -26,7 +27,10 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="shorter experiments: less exact, in about a minute")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce published studies in simulation; exit code 1 when a finding of a paper does not hold here."""
+    """Reproduce published studies in simulation; exit code 1 when a finding of a paper does not hold here.
+
+    With all, a study that cannot be run is said and the others go on.
+    """
     from dalembert import studies
 
     if study != "all" and study not in studies.STUDIES:
@@ -35,12 +39,20 @@ def reproduce(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     done: list[Study] = []
+    failed: dict[str, str] = {}
     for number, name in enumerate(names, start=1):
 
         def progress(text: str, name: str = name, number: int = number) -> None:
             note(f"[{number}/{len(names)}] {name}: {text}")
 
-        result = studies.reproduce(name, progress, quick=quick)
+        try:
+            result = studies.reproduce(name, progress, quick=quick)
+        except DalembertError as error:
+            if study != "all":
+                raise
+            failed[name] = str(error)
+            note(f"[{number}/{len(names)}] {name}: failed: {error}")
+            continue
         note(f"[{number}/{len(names)}] {name}: {result.seconds:.1f} s")
         done.append(result)
         if out is not None:
@@ -50,23 +62,25 @@ def reproduce(
     findings = [finding for result in done for finding in result.findings]
     held, seconds = sum(finding.holds for finding in findings), sum(result.seconds for result in done)
     data = {
-        "holds": held == len(findings),
+        "holds": held == len(findings) and not failed,
         "seconds": seconds,
         "studies": {result.name: result.to_dict() for result in done},
+        "failed": failed,
     }
-    emit(as_json, data, f"[bold]{held} of {len(findings)} findings hold[/bold] ({seconds:.0f} s)")
-    if held < len(findings):
+    said = [f"[bold]{held} of {len(findings)} findings hold[/bold] ({seconds:.0f} s)"]
+    said += [f"{name} could not be run: {escape(message)}" for name, message in failed.items()]
+    emit(as_json, data, *said)
+    if not data["holds"]:
         raise typer.Exit(1)
 
 
 def _write(result: Study, folder: Path) -> None:
+    from dalembert.robot.interchange import write_atomically
     from dalembert.studies import draw
 
     folder.mkdir(parents=True, exist_ok=True)
     for figure in result.figures:
         draw(figure, folder / f"{figure.name}.png")
-    temporary = folder / ".study.json.part"
     text = json.dumps(plain(result.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
-    temporary.write_text(text + "\n", encoding="utf-8")
-    temporary.replace(folder / "study.json")
+    write_atomically(folder / "study.json", text + "\n")
     note(f"wrote {folder / 'study.json'} and {len(result.figures)} figures")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -154,12 +155,14 @@ def number_text(*values: float) -> str:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or leave the old one untouched."""
+    """Write a whole file or leave the old one untouched, whatever interrupts it."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise ExportError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
