@@ -11,11 +11,18 @@ from dalembert.excitation import Fourier
 from dalembert.identification.identify import Identification, identify
 from dalembert.model import build_model
 from dalembert.parameters import BodyInertia, inertial_names
+from dalembert.report.evidence import Evidence, gather
 from dalembert.robot import load_robot, with_payload
 from dalembert.simulation.synthetic import random_recording
 from dalembert.validation import Validation, validate
 
 LOAD = BodyInertia(5.37, (-0.02, 0.0, 0.02), (0.01, 0.0, 0.0, 0.012, 0.0, 0.016))
+
+
+@cache
+def evidence() -> Evidence:
+    """What a report of :func:`dualv` shows."""
+    return gather(*dualv())
 
 
 @cache

@@ -9,13 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.identification.recovery import model_of
-from tests.report.fits import dualv
+from tests.report.fits import dualv, evidence
 from tests.report.test_page import HOSTILE, Page
 
 from dalembert import base_parameters
 from dalembert.errors import UsageError
 from dalembert.excitation import Effort, Fourier, design_excitation
-from dalembert.report.evidence import gather
 from dalembert.report.figure import sketch
 from dalembert.validation import validate
 
@@ -89,7 +88,7 @@ def test_the_picture_of_a_fit_is_measured_and_predicted_torque(things):
     """Along the rows that were fitted, the drawn residual has the RMS the fit reports."""
     fit = things["fit"]
     figure = fit.plot()
-    tracks = gather(fit).tracks
+    tracks = [track for track in evidence().tracks if not track.held_out]
     measured = [trace for trace in figure.data if trace.name == "measured"]
     predicted = [trace for trace in figure.data if trace.name == "predicted"]
     residual = [trace for trace in figure.data if trace.name == "residual"]

@@ -12,13 +12,15 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from tests.report.fits import dualv
+from tests.report.fits import dualv, evidence
 
 from dalembert.identification.fit import Fit
+from dalembert.parameters import inertial_names
 from dalembert.report import write_report
 from dalembert.report.builder import contents, page
 from dalembert.report.evidence import gather
 from dalembert.report.reach import beyond, ranges, sensors, shares
+from dalembert.report.sections.parameters import body_rows
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 SECTIONS = [
@@ -74,7 +76,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def shown() -> Page:
-    return Page(page(gather(*dualv())))
+    return Page(page(evidence()))
 
 
 def test_all_sections_stand_in_the_order_of_reading(shown):
@@ -206,29 +208,29 @@ def test_a_quiet_motion_is_no_overfit():
 
 
 def test_motion_beyond_that_of_the_identification_is_told():
-    evidence = gather(*dualv())
-    used = [track for track in evidence.tracks if not track.held_out]
-    tested = next(track for track in evidence.tracks if track.held_out)
+    whole = evidence()
+    used = [track for track in whole.tracks if not track.held_out]
+    tested = next(track for track in whole.tracks if track.held_out)
     low, high = ranges(used)
     assert np.all(low <= used[0].motion.lowest) and np.all(high >= used[1].motion.highest)
 
     def told(lowest, highest):
         moved = replace(tested, motion=replace(tested.motion, lowest=lowest, highest=highest))
-        return beyond(replace(evidence, tracks=(*used, moved)))
+        return beyond(replace(whole, tracks=(*used, moved)))
 
     assert told(low, high) == ()
     further = high.copy()
     further[1, 2] += 0.2 * (high - low)[1, 2]
     (text,) = told(low, further)
     assert "speed of m3" in text and "rad/s" in text
-    assert any(text in detail for detail in contents(replace(evidence, tracks=(
+    assert any(text in detail for detail in contents(replace(whole, tracks=(
         *used, replace(tested, motion=replace(tested.motion, lowest=low, highest=further)))))[0].shown["answers"][0].details)  # fmt: skip
 
 
 def test_shares_of_the_limits_are_those_of_the_description():
-    evidence = gather(*dualv())
-    track = evidence.tracks[0]
-    for k, sensor in enumerate(sensors(evidence.model.model.robot)):
+    whole = evidence()
+    track = whole.tracks[0]
+    for k, sensor in enumerate(sensors(whole.model.model.robot)):
         position, speed = shares(sensor, track.motion.lowest[:, k], track.motion.highest[:, k])
         assert 0.0 <= position[0] < position[1] <= 1.0  # the log was designed within the limits
         assert 0.0 < speed <= 1.0
@@ -255,3 +257,13 @@ def test_several_fits_stand_beside_each_other():
     assert well and all(not row["cells"][1]["agrees"] for row in well)
     # the log was made with the nominal values: most lie in their 95 % intervals
     assert np.mean([row["cells"][0]["agrees"] for row in made.shown["rows"]]) > 0.8
+
+
+def test_what_rounding_leaves_of_a_zero_is_zero():
+    standard = {}
+    for body, size in (("arm", 1.0), ("tip", 1e-4)):
+        for k, name in enumerate(inertial_names(body)):
+            standard[name] = 3e-17 if k in (1, 7) else size * (k + 1.0)
+    rows = dict(body_rows(standard))
+    assert [k for k, text in enumerate(rows["arm"]) if text == "0"] == [1, 7]
+    assert rows["arm"][0] == "1.000" and rows["tip"][0] == "0.0001000"

@@ -14,6 +14,8 @@ from dalembert.report.sections.contract import Content
 
 __all__ = ["body_rows", "half_interval", "parameter_row", "section"]
 
+_KINDS = (range(6), range(6, 9), range(9, 10))  # inertia, first moment, mass: one unit each
+_NOTHING = 1e-9  # of the largest of its kind in the robot: what rounding leaves of a zero
 _WORDS = {Verdict.WELL: ("well", "good"), Verdict.WEAK: ("weakly", "fair"), Verdict.NOT: ("not", "poor")}
 
 
@@ -59,4 +61,10 @@ def body_rows(standard: Any) -> list[tuple[str, list[str]]]:
     prefix = INERTIAL[0] + "_"
     bodies = [name.removeprefix(prefix) for name in standard if name.startswith(prefix)]
     bodies = [b for b in bodies if all(name in standard for name in inertial_names(b))]
-    return [(b, [significant(standard[name], 4) for name in inertial_names(b)]) for b in bodies]
+    values = {b: [standard[name] for name in inertial_names(b)] for b in bodies}
+    largest = [max((abs(row[k]) for row in values.values() for k in kind), default=0.0) for kind in _KINDS]
+    nothing = [_NOTHING * size for size, kind in zip(largest, _KINDS, strict=True) for _ in kind]
+    return [
+        (b, [significant(0.0 if abs(v) < zero else v, 4) for v, zero in zip(row, nothing, strict=True)])
+        for b, row in values.items()
+    ]
