@@ -25,6 +25,8 @@ from dalembert.simulation import Options, Pd, Sensing
 from dalembert.simulation.trajectories import MOTORS, Trajectory, home_of, moves, outlines, rotated_squares
 from dalembert.studies.laboratory import Laboratory, standard_robust
 
+pytestmark = pytest.mark.slow  # experiments simulated, identified through the API and the command line
+
 L_1, L_2, H = 0.191, 0.232, 0.08  # [m]
 MASSES = {"M_crank": 0.45, "M_rod": 0.5, "M_platform": 0.3}  # [kg] none of them a nominal one
 MOVED = 610.0  # [kg] slide and screw
