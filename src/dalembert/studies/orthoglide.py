@@ -269,7 +269,8 @@ def _findings(
             "M_RP of the essential set is right",
             "1.599 kg, known beforehand 1.5 kg (7 % off)",
             f"{mass:.3f} kg, simulator {true['M_RP']:.3f} kg ({100.0 * (mass / true['M_RP'] - 1.0):+.1f} %; "
-            f"{100.0 * (reach['MR_platform'] / true['M_RP'] - 1.0):+.1f} % is what the legs' own leave by missing)",
+            f"{100.0 * (reach['MR_platform'] / true['M_RP'] - 1.0):+.1f} % of it without any noise, from the legs' own "
+            "parameters left out)",
             abs(mass / true["M_RP"] - 1.0) < 0.066,
         ),
         Finding(
