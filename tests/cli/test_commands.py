@@ -129,6 +129,8 @@ WRONG = [
     (["show", "dualv", "-o", "no/such/folder/picture.png"], "no folder"),
     (["bench", "nothing"], "regressor"),
     (["identify", "dualv", "log.csv", "--figures", "pdf"], "--figures pdf: -o DIR is missing"),
+    (["identify", "dualv", "log.csv", "--compare", "fit.json"], "--compare fit.json: -o DIR is missing"),
+    (["identify", "dualv", "log.csv", "--compare", "none.json", "-o", "out"], "none.json: no such file"),
     (["identify", "dualv", "log.csv", "--figures", "eps", "-o", "out"], "choose from pdf, svg, png"),
 ]
 

@@ -20,6 +20,7 @@ from dalembert.cli.options import (
     RepairOption,
     signal_settings,
 )
+from dalembert.cli.results import CompareOption, FiguresOption, results
 from dalembert.errors import UsageError, choices
 
 if TYPE_CHECKING:
@@ -99,29 +100,18 @@ def identify(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="folder for fit.json, parameters.csv and report.html"),
     ] = None,
-    figures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--figures",
-            metavar="FORMAT",
-            help="also the report's figures for a paper, as pdf, svg or png (or several, joined by commas), and "
-            "parameters.tex, in DIR/figures",
-        ),
-    ] = None,
+    figures: FiguresOption = None,
+    compare: CompareOption = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Identify the dynamic parameters of a robot from logs of its motor positions and torques."""
     from dalembert.closed_loop.methods import ALL_METHODS, CLOSED_LOOP, needs_positions, simulating_named
-    from dalembert.identification.fit_files import write_fit
     from dalembert.identification.friction import parse_friction
     from dalembert.identification.identify import identify as run
     from dalembert.identification.methods import estimator_named
     from dalembert.identification.prepare import column_names
     from dalembert.identification.prior_file import Known, read_known
-    from dalembert.report.builder import report_file
-    from dalembert.report.evidence import gather
-    from dalembert.report.paper import figure_files, formats_named
     from dalembert.validation import cross_validate
     from dalembert.validation import validate as score
 
@@ -130,12 +120,10 @@ def identify(
         estimator = estimator_named(method, asked, ALL_METHODS)
         if controller or reference:
             raise UsageError(f"--controller, --reference: {method!r} simulates nothing; {choices(method, CLOSED_LOOP)}")
-    formats = formats_named(figures or ())
-    if formats and output is None:
-        raise UsageError(f"--figures {','.join(formats)}: -o DIR is missing, the folder to write them to")
     rule, law = _rule(essential), parse_friction(friction)
     signals = signal_settings(cutoff, decimate, mask_slow)
     described = load(robot, settings)
+    wanted = results(described.name, output, figures or (), compare or ())
     model = model_of(described, quiet=True)
     if method in CLOSED_LOOP:
         estimator = simulating_named(method, asked, controller, reference or (), model)
@@ -158,26 +146,17 @@ def identify(
             progress("predicting the logs left out")
             scored = score(found.fit, [log for log in every if log.info.path in held_out])
         crossed = None if blocks is None else cross_validate(found, estimator, blocks, progress=progress)
-        files: list[Path] = []
-        drawn: list[Path] = []
-        if output is not None:
-            progress("writing the report")
-            evidence = gather(found, scored, crossed=crossed)
-            files = [*write_fit(found.fit, output), report_file(output, evidence)]
-            if formats:
-                progress("drawing the figures")
-                drawn = figure_files(output / "figures", evidence, formats)
+        written = wanted.write(found, scored, crossed, progress)
     for text in (*known.notes, *found.prepared.notes):
         note(text)
     data = found.to_dict()
     for name, result in (("validation", scored), ("cross_validation", crossed)):
         if result is not None:
             data[name] = result.to_dict()
-    data["files"] = [str(file) for file in (*files, *drawn)]
+    data["files"] = [str(file) for file in (*written.files, *written.figures)]
     shown = [str(found), *(f"\n{result}" for result in (scored, crossed) if result is not None)]
-    if files:
-        more = [f"{len(drawn)} files in {drawn[0].parent}"] if drawn else []
-        shown.append(f"\nwritten: {', '.join([*map(str, files), *more])}")
+    if written.files:
+        shown.append(f"\n{written}")
     emit(as_json, data, *map(Text, shown))
 
 
