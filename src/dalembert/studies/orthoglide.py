@@ -226,17 +226,30 @@ def _payload(fits: _Fits, heavier: Identification, both: Identification) -> Tabl
 def _findings(
     fits: _Fits, heavier: Identification, both: Identification, truth: Mapping[str, float], held_out: float
 ) -> tuple[Finding, ...]:
-    true, reach = _combinations(base_values(fits.symmetric, truth)), noise_free(fits.essential, truth)
-    ratio = fits.symmetric.condition / fits.essential.condition
-    mass, legs = fits.essential["MR_platform"].value, _leg_names(fits.essential)
-    shift, tool = heavier["MR_platform"].value - mass, both["M_tool"]
-    full = combined(fits.symmetric, _TERMS["M_RP"])
-    assert full is not None and tool.low is not None and tool.high is not None
-    kept = {name for name in _TERMS if combined(fits.essential, _TERMS[name]) is not None}
+    return (
+        *_of_sets(fits, truth),
+        *_of_mass(fits, truth),
+        _of_payload(fits.essential, heavier, both),
+        Finding(
+            "forces on a trajectory not used in the identification are predicted",
+            "'very good results'",
+            f"relative error {100.0 * held_out:.1f} % (identification {100.0 * fits.essential.relative_error:.1f} %)",
+            held_out < 1.2 * fits.essential.relative_error,
+        ),
+    )
+
+
+def _of_sets(fits: _Fits, truth: Mapping[str, float]) -> tuple[Finding, ...]:
+    """What the three sets hold, and whether their intervals are honest."""
     counts = [sum(p.essential for p in fit.parameters) for fit in (fits.full, fits.symmetric)]
-    found = [inside(fit, base_values(fit, truth)) for fit in (fits.full, fits.symmetric)]
-    found.append(inside(fits.essential, reach))
-    spread = float(np.hypot(fits.essential["MR_platform"].sigma_robust or 0, heavier["MR_platform"].sigma_robust or 0))
+    covered = {
+        "all": inside(fits.full, base_values(fits.full, truth)),
+        "equal legs": inside(fits.symmetric, base_values(fits.symmetric, truth)),
+        "essential, without noise": inside(fits.essential, noise_free(fits.essential, truth)),
+    }
+    ratio = fits.symmetric.condition / fits.essential.condition
+    kept = {name for name in _TERMS if combined(fits.essential, _TERMS[name]) is not None}
+    legs = _leg_names(fits.essential)
     return (
         Finding(
             "43 base parameters, 23 of equal legs",
@@ -247,11 +260,8 @@ def _findings(
         Finding(
             "true values lie in the 95 % intervals",
             "not known for a prototype",
-            ", ".join(
-                f"{within} of {count} ({name})"
-                for (within, count), name in zip(found, ("all", "equal legs", "essential, without noise"), strict=True)
-            ),
-            all(within >= COVERED * count for within, count in found),
+            ", ".join(f"{within} of {count} ({name})" for name, (within, count) in covered.items()),
+            all(within >= COVERED * count for within, count in covered.values()),
         ),
         Finding(
             "the condition number falls by more than 20 from symmetric to essential",
@@ -265,34 +275,44 @@ def _findings(
             f"{len(kept)}, of the legs: {', '.join(legs) or 'none'}",
             set(_TABLE_3) >= kept and not legs,
         ),
+    )
+
+
+def _of_mass(fits: _Fits, truth: Mapping[str, float]) -> tuple[Finding, ...]:
+    """Is the platform's mass right?"""
+    true = base_values(fits.symmetric, truth)["MR_platform"]
+    reach = noise_free(fits.essential, truth)["MR_platform"]
+    mass, full = fits.essential["MR_platform"].value, fits.symmetric["MR_platform"]
+    assert full.low is not None and full.high is not None
+    return (
         Finding(
             "M_RP of the essential set is right",
             "1.599 kg, known beforehand 1.5 kg (7 % off)",
-            f"{mass:.3f} kg, simulator {true['M_RP']:.3f} kg ({100.0 * (mass / true['M_RP'] - 1.0):+.1f} %; "
-            f"{100.0 * (reach['MR_platform'] / true['M_RP'] - 1.0):+.1f} % of it without any noise, from the legs' own "
-            "parameters left out)",
-            abs(mass / true["M_RP"] - 1.0) < 0.066,
+            f"{mass:.3f} kg, simulator {true:.3f} kg ({100.0 * (mass / true - 1.0):+.1f} %; "
+            f"{100.0 * (reach / true - 1.0):+.1f} % of it without any noise, from the legs' own parameters left out)",
+            abs(mass / true - 1.0) < 0.066,
         ),
         Finding(
             "M_RP of the symmetric set is right once standstill is left out",
             "3.26 kg: twice the known mass",
             f"{full.value:.2f} kg, 95 % from {full.low:.2f} to {full.high:.2f}; with standstill "
             f"{fits.unmasked['MR_platform'].value:.2f} kg",
-            full.low <= true["M_RP"] <= full.high,
+            full.low <= true <= full.high,
         ),
-        Finding(
-            "a payload appears in M_RP",
-            "'very good results'",
-            f"M_RP grows by {shift:.3f} kg (sigma {spread:.3f}) for 1 kg; stacked: {tool.value:.3f} kg, 95 % from "
-            f"{tool.low:.3f} to {tool.high:.3f}",
-            abs(shift - _TOOL["M_tool"]) < 3.0 * spread and tool.low <= _TOOL["M_tool"] <= tool.high,
-        ),
-        Finding(
-            "forces on a trajectory not used in the identification are predicted",
-            "'very good results'",
-            f"relative error {100.0 * held_out:.1f} % (identification {100.0 * fits.essential.relative_error:.1f} %)",
-            held_out < 1.2 * fits.essential.relative_error,
-        ),
+    )
+
+
+def _of_payload(bare: Identification, heavier: Identification, both: Identification) -> Finding:
+    tool, before, after = both["M_tool"], bare["MR_platform"], heavier["MR_platform"]
+    assert tool.low is not None and tool.high is not None
+    shift = after.value - before.value
+    spread = float(np.hypot(before.sigma_robust or 0.0, after.sigma_robust or 0.0))
+    return Finding(
+        "a payload appears in M_RP",
+        "'very good results'",
+        f"M_RP grows by {shift:.3f} kg (sigma {spread:.3f}) for 1 kg; stacked: {tool.value:.3f} kg, 95 % from "
+        f"{tool.low:.3f} to {tool.high:.3f}",
+        abs(shift - _TOOL["M_tool"]) < 3.0 * spread and tool.low <= _TOOL["M_tool"] <= tool.high,
     )
 
 

@@ -286,7 +286,8 @@ def _findings(
         Finding(
             "leaving friction out drives m_l1 to zero",
             "m_l1 = 0 (0.30 kg in the design), 'which can not be true'",
-            f"{left.value('M_crank'):.3f} kg, held by its bound, for {_MASSES['m_l1']:.2f} kg of the simulator",
+            f"{left.value('M_crank'):.3f} kg{', held by its bound,' if left.at_bound else ''} for "
+            f"{_MASSES['m_l1']:.2f} kg of the simulator",
             left.at_bound == ("m_l1",),
         ),
         Finding(
@@ -309,7 +310,7 @@ def _findings(
         ),
         Finding(
             "m_c does not suffer from friction left out",
-            "603.62 kg; forces 'of the same shape', 'some time intervals where the accuracy is lower'",
+            "603.62 kg; forces of 'the same shape', 'some time intervals where the accuracy is lower'",
             f"{apparent:.1f} kg ({100.0 * (apparent / _MASSES['m_c'] - 1.0):+.2f} %)",
             abs(apparent / _MASSES["m_c"] - 1.0) < 0.01,
         ),
