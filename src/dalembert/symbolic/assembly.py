@@ -116,7 +116,7 @@ def _rank(matrix: Array) -> int:
 def _null_space(matrix: Array, n: int) -> Array:
     if not matrix.size:
         return np.eye(n)
-    _, sigma, vt = np.linalg.svd(matrix)
+    _, sigma, vt = np.linalg.svd(matrix, full_matrices=len(matrix) < n)  # a tall matrix has all of vt anyway
     rank = int((sigma > RANK_TOLERANCE * max(1.0, sigma[0])).sum())
     return vt[rank:].T
 
