@@ -29,7 +29,9 @@ __all__ = [
 ]
 
 # name -> module with ``reproduce(progress, *, quick) -> Study``, loaded when asked for
-STUDIES: Mapping[str, str] = MappingProxyType({"dualv": "dualv", "3prrr": "prrr", "orthoglide": "orthoglide"})
+STUDIES: Mapping[str, str] = MappingProxyType(
+    {"dualv": "dualv", "delta": "delta", "3prrr": "prrr", "orthoglide": "orthoglide"}
+)
 
 
 def reproduce(name: str, progress: Progress = silent, *, quick: bool = False) -> Study:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError
 from dalembert.identification.essential import Reduction
+from dalembert.identification.fitted import FittedModel
 from dalembert.identification.identify import Identification, make_fit, solve
 from dalembert.identification.linear import least_squares
 from dalembert.identification.uncertainty import Robust
@@ -30,6 +31,7 @@ __all__ = [
     "combined",
     "inside",
     "noise_free",
+    "predicted_rows",
     "predicted_torques",
     "standard_robust",
     "values_of",
@@ -201,11 +203,15 @@ def standard_robust(fit: Identification) -> Robust:
 
 @dataclass(frozen=True)
 class Predicted:
-    """Motor torques (n, motors) at times ``t`` [s]: ``measured`` and ``predicted``, treated by the same low-pass."""
+    """Torques (n, k) at times ``t`` [s]: ``measured`` and ``predicted``, treated by the same low-pass.
+
+    ``names`` of the columns; empty for the motors in their order.
+    """
 
     t: Array
     measured: Array
     predicted: Array
+    names: tuple[str, ...] = ()
 
     @property
     def relative(self) -> Array:
@@ -231,3 +237,16 @@ def predicted_torques(model: Model, log: Log, pi: ArrayLike, settings: SignalSet
     low = decimation_filter(factor)
     kept = [decimate(a, low) for a in (signals.tau, tau)]
     return Predicted(signals.t[::factor][: len(kept[0])], kept[0], kept[1])
+
+
+def predicted_rows(usable: FittedModel, log: Log, settings: SignalSettings) -> Predicted:
+    """The rows of a log in a fit's own projection, and what the fit with its friction laws says of them."""
+    rows = usable.rows([log], settings)
+    parts: list[list[tuple[Array, Array, Array]]] = [[] for _ in rows.groups]
+    for block in rows.blocks():
+        parts[block.group].append((block.sample.astype(float), block.y, block.W @ usable.values))
+    columns = [[np.concatenate(values) for values in zip(*part, strict=True)] for part in parts]
+    factor = settings.decimate or 1
+    t = columns[0][0] * factor / log.info.rate
+    measured, predicted = (np.column_stack([column[k] for column in columns]) for k in (1, 2))
+    return Predicted(t, measured, predicted, rows.groups)
