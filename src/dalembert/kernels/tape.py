@@ -76,11 +76,10 @@ class Program:
     slots: IntArray
     n_slots: int
     function: Any = field(repr=False)  # the casadi.Function the tape was read from: for derivatives and checks
+    n_inputs: int = field(init=False)  # number of input entries, over all inputs; asked for at every operand
 
-    @property
-    def n_inputs(self) -> int:
-        """Number of input entries, over all inputs."""
-        return sum(port.size for port in self.inputs)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_inputs", sum(port.size for port in self.inputs))
 
     @property
     def n_operations(self) -> int:

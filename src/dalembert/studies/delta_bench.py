@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.excitation import Effort, Fourier, Limits, design_excitation, fourier_within_limits
+from dalembert.excitation import Effort, Fourier, design_excitation, fourier_within_limits
 from dalembert.identification.base import symmetric_ties
 from dalembert.identification.constraints import Constraints
 from dalembert.identification.prior import Prior
@@ -25,7 +26,7 @@ __all__ = ["SECONDS", "Bench", "Section"]
 SECONDS = 5.0  # one period
 _FAMILY = Fourier(harmonics=5, duration=SECONDS)
 _PERIODS = 2  # of the designed motion that are recorded
-_RANDOM = 2  # motions recorded where none is designed
+_RANDOM = 4  # motions recorded where none is designed
 _STEP = 2.0 * np.pi / 2**20  # [rad or m] of the encoders
 
 
@@ -73,25 +74,25 @@ class Bench:
         names = self.model.robot.motor_names
         return [names.index(name) for name in sorted(names)]
 
-    def excite(
-        self, priors: Sequence[Prior], *, quick: bool, seed: int = 0, slow: Mapping[str, Limit] | None = None
-    ) -> list[Path]:
-        """A motion designed within what all beliefs allow, twice; or random ones. ``slow``: other limits of motors."""
-        robot = self.model.robot
-        limits = Limits.of(robot)
-        if slow:
-            limits = limits.widened(motion={**limits.motion, **slow})
+    def excite(self, priors: Sequence[Prior], *, quick: bool, seed: int = 0) -> list[Path]:
+        """Motions to identify from: one designed within what all beliefs allow, twice; or random ones."""
         if quick:
-            # a coordinate with a drive of its own may do what that one can
-            own = {c: limits.motion[m.name] for m in robot.motors for c, _ in m.turns if c in self.model.independent}
-            model = build_model(replace(robot, limits={**limits.motion, **own}))
-            rng = np.random.default_rng(seed)
-            return [fourier_within_limits(model, _FAMILY, rng) for _ in range(_RANDOM)]
+            return self.wander(_RANDOM, seed)
         design = design_excitation(
-            self.model, _FAMILY, limits=limits, priors=[self.believed(prior) for prior in priors], repeat=_PERIODS,
+            self.model, _FAMILY, priors=[self.believed(prior) for prior in priors], repeat=_PERIODS,
             effort=Effort(starts=1, iterations=100, budget=60.0, threads=1, seed=seed),
         )  # fmt: skip
         return [design.path] * _PERIODS
+
+    def wander(self, count: int, seed: int, limits: Mapping[str, Limit] = MappingProxyType({})) -> list[Path]:
+        """Random motions within the robot's limits, some of them replaced."""
+        robot = self.model.robot
+        bounds = {**robot.limits, **limits}
+        # a coordinate with a drive of its own may do what that one can
+        own = {c: bounds[m.name] for m in robot.motors for c, _ in m.turns if c in self.model.independent}
+        model = build_model(replace(robot, limits={**bounds, **own}))
+        rng = np.random.default_rng(seed)
+        return [fourier_within_limits(model, _FAMILY, rng) for _ in range(count)]
 
     def believed(self, prior: Prior) -> Array:
         """Standard parameters (p,) of a prior on equal legs, zero where it says nothing."""

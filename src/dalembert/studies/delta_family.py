@@ -43,7 +43,7 @@ def _study(bench: Bench, *, quick: bool) -> _Result:
     priors = [prior(bench.name, bench.model.robot) for prior in (light, heavy)]
     logs = bench.record(bench.excite(priors, quick=quick), "excitation")
     found = [find(bench.model, logs, prior, bench.constraints) for prior in priors]
-    motion = Motion.of(bench.run(bench.excite([], quick=True, seed=1)[0], "verification").truth)
+    motion = Motion.of(bench.run(bench.wander(1, seed=1)[0], "verification").truth)
     true = Terms.of(bench.drives, motion, bench.lab.truth)
     return _Result(bench, found, [compare(Terms.of(bench.drives, motion, f.parameters), true) for f in found])
 

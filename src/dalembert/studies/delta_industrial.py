@@ -14,10 +14,11 @@ from dalembert.identification.identify import identify
 from dalembert.identification.prior import Prior
 from dalembert.logs import Log
 from dalembert.signals import SignalSettings
+from dalembert.simulation import Simulation
 from dalembert.studies.delta_bench import Bench, Section
 from dalembert.studies.delta_models import Array, Found, Motion, Terms, find
 from dalembert.studies.delta_priors import paper_geometry, paper_simple
-from dalembert.studies.laboratory import Path, Predicted, predicted_rows
+from dalembert.studies.laboratory import Predicted, predicted_rows
 from dalembert.studies.study import Cell, Curve, Figure, Finding, Panel, Progress, Table
 
 __all__ = ["industrial"]
@@ -93,6 +94,7 @@ class _Logs:
     slow: list[Log]
     fast_verification: Log
     slow_verification: Log
+    motion: Motion  # of the fast verification
 
 
 def industrial(bench: Bench, progress: Progress, *, quick: bool) -> Section:
@@ -117,7 +119,7 @@ def industrial(bench: Bench, progress: Progress, *, quick: bool) -> Section:
     fast = {name: _predicted(robot, usable, logs.fast_verification) for name, usable in models.items()}
     return Section(
         (_table_1(found), _table_rms(slow, fast)),
-        _findings(robot, found, slow, fast),
+        _findings(found, _smallest(robot, found, logs.motion), slow, fast),
         (_figure_7(slow), _figure_8(slow), _figure_friction(curve, models)),
     )
 
@@ -125,27 +127,23 @@ def industrial(bench: Bench, progress: Progress, *, quick: bool) -> Section:
 def _record(bench: Bench, priors: Sequence[Prior], curve: _Bent, *, quick: bool) -> _Logs:
     turn = bench.model.robot.limits["m4"]
     limits = {"m4": replace(turn, velocity=float(_SLOW[0]), acceleration=float(_SLOW[1]))}
-    fast = bench.excite(priors, quick=quick, seed=2)
-    slow = bench.excite([], quick=True, seed=3, slow=limits)
-    fast_other, slow_other = (
-        bench.excite([], quick=True, seed=4)[0],
-        bench.excite([], quick=True, seed=5, slow=limits)[0],
-    )
+    fast, slow = bench.excite(priors, quick=quick, seed=2), bench.wander(3, 3, limits)
+    other = bench.run(bench.wander(1, seed=4)[0], "fast verification")
     return _Logs(
-        [_rubbed(bench, path, f"fast{k + 1}", curve) for k, path in enumerate(fast)],
-        [_rubbed(bench, path, f"slow{k + 1}", curve) for k, path in enumerate(slow)],
-        _rubbed(bench, fast_other, "fast verification", curve),
-        _rubbed(bench, slow_other, "slow verification", curve),
+        [_rubbed(bench, bench.run(path, f"fast{k + 1}"), curve) for k, path in enumerate(fast)],
+        [_rubbed(bench, bench.run(path, f"slow{k + 1}"), curve) for k, path in enumerate(slow[1:])],
+        _rubbed(bench, other, curve),
+        _rubbed(bench, bench.run(slow[0], "slow verification"), curve),
+        Motion.of(other.truth),
     )
 
 
-def _rubbed(bench: Bench, path: Path, name: str, curve: _Bent) -> Log:
-    """A run of the fourth drive under the curve's friction.
+def _rubbed(bench: Bench, run: Simulation, curve: _Bent) -> Log:
+    """The log of a run, with the fourth drive under the curve's friction.
 
     The simulator knows its straight part. The rest is added to the logged torque: a controller that makes up for it
     moves the robot alike and takes that much more.
     """
-    run = bench.run(path, name)
     motor = bench.model.robot.motor_names.index("m4")
     true = run.truth.yd @ bench.model.robot.motor_map()[motor]
     v = np.interp(run.log.t, run.truth.t, true)
@@ -222,13 +220,17 @@ def _table_rms(slow: Mapping[str, Predicted], fast: Mapping[str, Predicted]) -> 
     )
 
 
+def _smallest(bench: Bench, found: Mapping[str, Found], motion: Motion) -> float:
+    """Least eigenvalue of any mass matrix along a motion, over its largest."""
+    masses = [Terms.of(bench.drives, motion, one.parameters).mass for one in found.values()]
+    eigenvalues = np.linalg.eigvalsh(np.concatenate(masses))
+    return float((eigenvalues[:, 0] / eigenvalues[:, -1]).min())
+
+
 def _findings(
-    bench: Bench, found: Mapping[str, Found], slow: Mapping[str, Predicted], fast: Mapping[str, Predicted]
+    found: Mapping[str, Found], smallest: float, slow: Mapping[str, Predicted], fast: Mapping[str, Predicted]
 ) -> tuple[Finding, ...]:
     bad = sorted({body for one in found.values() for body in one.inconsistent})
-    motion = Motion.of(bench.run(bench.excite([], quick=True, seed=6)[0], "mass matrix").truth)
-    eigenvalues = [np.linalg.eigvalsh(Terms.of(bench.drives, motion, one.parameters).mass) for one in found.values()]
-    smallest = min(float((e[:, 0] / e[:, -1]).min()) for e in eigenvalues)
     base, own = slow["base parameters"].rms, slow["identified"].rms
     fourth = {name: (float(slow[name].rms[3]), float(fast[name].rms[3])) for name in slow}
     return (

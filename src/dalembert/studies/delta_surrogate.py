@@ -31,7 +31,7 @@ def surrogate(bench: Bench, progress: Progress, *, quick: bool) -> Section:
     progress("identifying from the light and from the heavy prior")
     found = [find(bench.model, logs, prior, bench.constraints) for prior in priors]
     progress("comparing the models on another motion")
-    other = bench.run(bench.excite(priors, quick=quick, seed=1)[0], "verification")
+    other = bench.run(bench.wander(1, seed=1)[0], "verification")
     motion = Motion.of(other.truth)
     true = Terms.of(bench.drives, motion, bench.lab.truth)
     terms = [Terms.of(bench.drives, motion, one.parameters) for one in found]
@@ -156,10 +156,10 @@ def _figure_3(bench: Bench, found: Sequence[Found]) -> Figure:
         ticks = [n for n in names if n.startswith(symbols)]
         x = np.arange(len(ticks))
         curves = [Curve.of("simulator", x, [abs(true[n]) for n in ticks], "truth")]
-        for one, label in zip(found, ("light (ABS)", "heavy (steel)"), strict=True):
+        for one, label, number in zip(found, ("light", "heavy"), (1, 2), strict=True):
             believed = [abs(one.prior.values.get(n, 0.0)) or np.nan for n in ticks]  # zero has no place on the axis
-            curves.append(Curve.of(f"prior {label}", x, believed))
-            curves.append(Curve.of(f"identified from {label}", x, [abs(one.values[n]) for n in ticks]))
+            curves.append(Curve.of(f"{label} prior", x, believed))
+            curves.append(Curve.of(f"ID{number}, from it", x, [abs(one.values[n]) for n in ticks]))
         panels.append(Panel(title, "", f"size [{unit}]", tuple(curves), tuple(ticks), logarithmic=True))
     return Figure("delta-figure3-parameters", "As figure 3 of [Gnad24]: parameters from two priors", tuple(panels))
 
