@@ -23,7 +23,7 @@ from dalembert.excitation import (
 from dalembert.excitation.family import Family
 from dalembert.motion import Closer
 
-QUICK = Effort(starts=1, budget=1e9, iterations=30, threads=1)  # the same motion every time
+QUICK = Effort(starts=1, budget=1e9, iterations=15, threads=1)  # the same motion every time
 FAMILIES: dict[str, Family] = {
     "fourier": Fourier(2, 3.0),
     "fourier-polynomial": FourierPolynomial(3, 4.0),

@@ -235,17 +235,22 @@ def test_beliefs_are_kept_when_a_payload_is_added():
     assert friction.value == pytest.approx(1.3 * model.robot.nominal["Fv_a"])
 
 
-# --- coordinates -----------------------------------------------------------------------------------------------------
+# --- tied bodies -----------------------------------------------------------------------------------------------------
 
 
-def test_the_same_robot_planned_in_joints_and_in_its_task_space():
-    task_space = design_of("crane")
-    joints = build_model(replace(model_of("crane").robot, independent=("q1", "q2")))
-    design = design_excitation(
-        joints, FAMILIES["fourier"], limits=task_space.limits, effort=QUICK, noise=task_space.noise
+def test_tied_bodies_have_one_set_of_parameters():
+    """Crane legs tied: fewer parameters, known better, and the prior values those of the legs' mean."""
+    robot = replace(model_of("crane").robot, symmetric=(("crank1", "crank2"), ("rod1", "rod2")))
+    model = build_model(robot)
+    apart, tied = (
+        design_excitation(model, FAMILIES["fourier"], method="random", candidates=1, noise=0.1, symmetric=s)
+        for s in (False, True)
     )
-    assert design.coordinates == ("q1", "q2")
-    assert set(design.columns) == set(task_space.columns)
-    assert min(m.slack for m in design.margins) >= 0.0
-    # neither is far from the other: the limits are the same
-    assert abs(design.value - task_space.value) < 0.15 * abs(task_space.value)
+    assert len(tied.parameters) < len(apart.parameters)
+    crank = next(p for p in tied.parameters if p.name.startswith("ZZ") and p.name.endswith("_crank"))
+    assert crank.sigma < min(p.sigma for p in apart.parameters if p.name.startswith("ZZ") and "_crank" in p.name)
+    base = tied.base
+    mean = base.ties.matrix.T @ model.nominal() / base.ties.matrix.sum(axis=0)
+    assert [p.value for p in tied.parameters if p.value is not None] == pytest.approx(
+        [v for v, p in zip(base.project(mean), tied.parameters, strict=True) if p.value is not None]
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, steps, table
+from dalembert.cli.options import ChannelsOption
 from dalembert.errors import UsageError, choices
 
 if TYPE_CHECKING:
@@ -67,11 +69,13 @@ def excite(
             help="a log already recorded: the next best motion; or a prior file (.yaml) whose scale says what is known",
         ),
     ] = None,
+    channels: ChannelsOption = None,
     payload: Annotated[
         bool,
         typer.Option("--payload", help="two runs, the second with a payload on the platform: DIR/empty, DIR/loaded"),
     ] = False,
     payload_mass: Annotated[float, typer.Option(help="mass expected of the payload [kg], for the torque limits")] = 0.0,
+    symmetric: Annotated[bool, typer.Option("--symmetric", help="tie the bodies of each symmetric group")] = False,
     random: Annotated[
         int, typer.Option(metavar="N", help="take the best of N random motions instead of optimising")
     ] = 0,
@@ -104,43 +108,41 @@ def excite(
     chosen = _family(family, harmonics, duration)
     described = load(robot, settings)
     model = model_of(described, quiet=True) if coordinates is None else _planned(described, coordinates)
-    if starts < 1 or not budget > 0.0:
-        raise UsageError(f"--starts {starts}, --budget {budget:g}: expected at least one start and a positive time [s]")
+    if symmetric and not described.symmetric:
+        raise UsageError(f"robot {described.name!r} declares no symmetric bodies; leave out --symmetric")
+    if starts < 1 or not budget > 0.0 or random < 0:
+        raise UsageError(
+            f"--starts {starts}, --budget {budget:g}, --random {random}: expected at least one start, a positive time "
+            f"[s] and no negative number"
+        )
     options: dict[str, Any] = {
         "criterion": criterion, "parameters": tuple(parameter or ()), "repeat": repeat,
         "limits": read_limits(limits, described) if limits is not None else Limits.of(described),
         "noise": read_noise(noise, model) if noise is not None else None,
         "free_frequency": free_frequency, "method": "random" if random else "optimise", "candidates": random or 1,
         "effort": Effort(starts=starts, budget=budget / (2 if payload else 1), seed=seed),
-        "speed": speed, "priors": _believed(model, prior or ()),
+        "symmetric": symmetric, "speed": speed, "priors": _believed(model, prior or ()),
         "warm": read_coefficients(warm, model, chosen) if warm is not None else None,
     }  # fmt: skip
     with steps("excite") as progress:
-        known = _recorded(model, given or (), progress)
+        known = _recorded(model, given or (), channels or (), symmetric, progress)
 
         def watch(p: Progress) -> None:
             progress(f"{p.seconds:.0f} s, {p.finished} starts, best value {p.value:.5g}")
 
         progress("preparing")
+        design = partial(design_excitation, model, chosen, watch=watch, **options)
         if payload:
-            empty_run = {**options} if criterion != "chosen" else {**options, "criterion": "logdet", "parameters": ()}
-            first = design_excitation(model, chosen, given=known, watch=watch, **empty_run)
-            second = design_excitation(
-                model,
-                chosen,
-                given=[*known, first],
-                payload="payload",
-                payload_mass=payload_mass,
-                watch=watch,
-                **options,
-            )
+            aim = "logdet" if criterion == "chosen" else criterion  # there is no payload to choose yet
+            first = design(given=known, criterion=aim, parameters=())
+            second = design(given=[*known, first], payload="payload", payload_mass=payload_mass)
             runs = {"empty": first, "loaded": second}
         else:
-            runs = {"": design_excitation(model, chosen, given=known, watch=watch, **options)}
+            runs = {"": design(given=known)}
         progress("writing")
-        files = {name: _written(design, output / name, pictures) for name, design in runs.items()}
-    for design in runs.values():
-        for text in design.notes:
+        files = {name: _written(run, output / name, pictures) for name, run in runs.items()}
+    for run in runs.values():
+        for text in run.notes:
             note(text)
     _say(as_json, runs, files)
 
@@ -193,7 +195,9 @@ def _believed(model: Model, files: Sequence[str]) -> list[Believable] | None:
     return out or None
 
 
-def _recorded(model: Model, given: Sequence[str], progress: Callable[[str], None]) -> list[Prepared | Prior | Design]:
+def _recorded(
+    model: Model, given: Sequence[str], channels: Sequence[str], symmetric: bool, progress: Callable[[str], None]
+) -> list[Prepared | Prior | Design]:
     """Logs already recorded, prepared as identification prepares them, and what priors know."""
     from dalembert.cli.options import LogReader, signal_settings
     from dalembert.identification.prepare import prepare_problem
@@ -208,8 +212,8 @@ def _recorded(model: Model, given: Sequence[str], progress: Callable[[str], None
             out.append(known.prior)
     if files:
         progress("reading the logs given")
-        logs = LogReader(model.robot, (), ()).read(files, ())
-        out.append(prepare_problem(model, logs, signals=signal_settings("auto", "auto", "5")))
+        logs = LogReader(model.robot, channels, ()).read(files, ())
+        out.append(prepare_problem(model, logs, signals=signal_settings("auto", "auto", "5"), symmetric=symmetric))
     return out
 
 

@@ -50,6 +50,7 @@ def design_excitation(
     payload: str = "",
     payload_mass: float = 0.0,
     projection: str | None = None,
+    symmetric: bool = False,
     speed: float = 0.0,
     method: Method = "optimise",
     candidates: int = 2000,
@@ -65,7 +66,8 @@ def design_excitation(
     best. ``priors``: beliefs about the parameters, the nominal one unless given: vectors (p,), or values and bounds by
     name; torque limits hold under each and for all values within its bounds. ``given``: logs prepared for
     identification, designs to be recorded as well, or priors whose ``scale`` says how well parameters are known.
-    ``payload``: this run carries one, and runs without it are among the given. ``speed`` rewards fast motors
+    ``payload``: this run carries one, and runs without it are among the given. ``symmetric`` ties the bodies of each
+    symmetric group, as an identification may. ``speed`` rewards fast motors
     [Gnad24, eq. 9]. ``method`` "random" takes the best of ``candidates``. ``warm`` starts from an earlier design of the
     same family, or from its coefficients (r, m).
     """
@@ -80,7 +82,7 @@ def design_excitation(
         model = _loaded(model, payload, payload_mass)
     task = Task.of(
         model, family, limits or Limits.of(model.robot), tuple(belief.on(model) for belief in believed), given=given,
-        payload=payload, projection=projection, seed=effort.seed,
+        payload=payload, projection=projection, symmetric=symmetric, seed=effort.seed,
     ).weighed(noise, rate)  # fmt: skip
     task = replace(task, notes=(*unknown, *task.notes))
     wanted = criterion_of(criterion, parameters)

@@ -34,7 +34,7 @@ def finished(found: Found, task: Task, repeat: int, criterion: Criterion, method
     total = own + task.known
     context = task.context()
     prior = context.priors[0] if len(context.priors) else None
-    expected = expectation(total, task.base, prior, context.scale, column_units(model, model.parameters, None))
+    expected = expectation(total, task.base, prior, context.scale, column_units(model, task.base.names, None))
     margins = tuple(s.fine.tightest(z))
     record = SearchRecord(
         method, found.starts, found.iterations, found.seconds, found.history, found.reason, seed
@@ -56,27 +56,27 @@ def _begun(task: Task, z: Array, repeat: int) -> tuple[Array, Ride, tuple[str, .
     model, s = task.model, task.setup
     home = np.asarray(model.position_map("independent") @ model.home)
 
-    def ride_of(z: Array) -> tuple[Ride, tuple[str, ...]]:
+    def ride_of(z: Array, slowly: bool = False) -> tuple[Ride, tuple[str, ...]]:
         c = s.grid.coefficients(z)
 
         def motion(t: Array) -> tuple[Array, ...]:
             return tuple(s.family.basis(t, order) @ c.T for order in range(4))
 
-        return find_ride(model.independent, motion, s.family.duration, repeat, home, s.fine)
+        return find_ride(model.independent, motion, s.family.duration, repeat, home, s.fine, slowly=slowly)
 
     if not isinstance(s.family, Fourier):
         return z, *ride_of(z)
     speed = np.linalg.norm(s.fine.grid.derivatives(z)[1] / s.reach, axis=1)
-    found = None
-    for k in quiet_moments(speed):
-        shifted = s.family.advanced(s.grid.coefficients(z), float(s.fine.grid.times[k])) / s.reach[:, None]
-        ride, notes = ride_of(shifted.ravel())
-        if found is None or len(notes) < len(found[2]):
-            found = (shifted.ravel(), ride, notes)
-        if not notes:
-            break
-    assert found is not None
-    return found
+    begun = [
+        (s.family.advanced(s.grid.coefficients(z), float(s.fine.grid.times[k])) / s.reach[:, None]).ravel()
+        for k in quiet_moments(speed)
+    ]
+    for slowly in (False, True):
+        for shifted in begun:
+            ride, notes = ride_of(shifted, slowly)
+            if not notes:
+                return shifted, ride, notes
+    return begun[0], *ride_of(begun[0], slowly=True)
 
 
 def _recorded(task: Task, coefficients: Array, repeat: int) -> Array:

@@ -26,6 +26,7 @@ _GAP = 0.02  # of the barrier, in units of the criterion, which is logarithmic
 _FIRST_GAP = 0.3  # for stages before the last
 _REPAIRS = 4  # rounds of tightening what is broken between grid points
 _WARM = 0.99  # share of an earlier motion that is gone on from
+_AFTER = 40  # iterations at most in a round
 _ROOM = 1e-6  # slack, in ranges, that a finished motion has on the fine grid
 
 
@@ -194,7 +195,7 @@ def _one(
         z, iterations = outcome.z, iterations + outcome.iterations
         mu = _follow_up(setup)
     try:
-        finished, more = _repaired(setup, steps[-1], centre, z, deadline)
+        finished, more = _repaired(setup, steps[-1], centre, z, min(effort.iterations, _AFTER), deadline)
     except ClosureError as error:  # between the points it was searched on
         finished, more = str(error), 0
     if isinstance(finished, str):
@@ -206,7 +207,7 @@ def _one(
 
 
 def _repaired(
-    setup: Setup, objective: Objective, centre: Array, z: Array, deadline: float
+    setup: Setup, objective: Objective, centre: Array, z: Array, iterations: int, deadline: float
 ) -> tuple[Outcome | str, int]:
     """The motion moved inside the limits on the fine grid: each tightened by what it lacks, then optimised on.
 
@@ -225,7 +226,7 @@ def _repaired(
             return _broken(setup, z), used
         mu = _GAP / max(setup.coarse.count, 1)
         outcome = minimise(
-            setup.problem(objective), rest + 0.999 * (inner - rest), Stop(_GAP, 1e-4, 40, deadline), mu=mu
+            setup.problem(objective), rest + 0.999 * (inner - rest), Stop(_GAP, 1e-4, iterations, deadline), mu=mu
         )
         z, used = outcome.z, used + outcome.iterations
     kept = scaled_to_fit(rest, z - rest, setup.fine, 0.0)

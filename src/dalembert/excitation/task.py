@@ -58,7 +58,7 @@ class Task:
     def of(
         cls, model: Model, family: Family, limits: Limits, beliefs: tuple[Belief, ...], *,
         given: Sequence[Prepared | Design | Prior] = (), payload: str = "", projection: str | None = None,
-        seed: int = 0,
+        symmetric: bool = False, seed: int = 0,
     ) -> Task:  # fmt: skip
         """Check the limits, find the posture to move about and the base parameters."""
         if payload and not given:
@@ -67,7 +67,7 @@ class Task:
                 f"alone; give a log or design of a run without it"
             )
         payloads, carried = ((payload,), ("", payload)) if payload else ((), ("",))
-        base = base_parameters(model, projection, payloads=payloads, carried=carried)
+        base = base_parameters(model, projection, symmetric=symmetric, payloads=payloads, carried=carried)
         information = Information(model, base, 1.0, projection=projection, slow=_slow_rows(model, limits, projection))
         setup = Setup(model, family, information, limits, beliefs)
         _check_bounded(setup)
@@ -121,7 +121,8 @@ class Task:
         """What the criteria lean on."""
         s = self.setup
         reference = sum((s.grid_information(z) for z in self.references), np.zeros((self.base.n_base,) * 2))
-        priors = np.array([self.base.project(belief.values @ self.base.ties.matrix) for belief in self.beliefs])
+        ties = self.base.ties.matrix / self.base.ties.matrix.sum(axis=0)  # of tied parameters the mean
+        priors = np.array([self.base.project(belief.values @ ties) for belief in self.beliefs])
         return Context(
             self.base.base_names,
             np.asarray(reference / (len(self.references) * s.samples)),
