@@ -51,8 +51,8 @@ class Reached:
 
 @dataclass
 class Descent:
-    """Steps on one problem; ``errors`` are the relative torque errors of all so far, ``best`` the least of those with
-    scaled gains.
+    """Steps on one problem; ``errors`` are the relative torque errors of all so far, the first ``scaled_steps`` of them
+    with scaled gains.
 
     Far from the robot the simulated controller has scaled gains. Once the error falls slowly each step tries the
     controller's own, and stays with them when the simulation comes to its end.
@@ -64,7 +64,7 @@ class Descent:
     limits: Limits
     progress: Progress
     errors: list[float] = field(default_factory=list)
-    best: float = np.inf
+    scaled_steps: int = 0
 
     def go(self, values: Array, *, scaled: bool) -> Reached:
         """From parameters ``values`` (p,), at first with scaled gains or with the controller's own."""
@@ -83,7 +83,7 @@ class Descent:
             self.errors.append(estimate.relative_error)
             at = Reached(Status.NOT_CONVERGED, "", prepared, values, estimate, found.runs)
             if scaled:
-                self.best = min(self.best, estimate.relative_error)
+                self.scaled_steps += 1
             percent = 100.0 * estimate.relative_error
             self.progress(f"step {step}{', scaled gains' if scaled else ''}: torque error {percent:.3g} %")
             if self._settled(at, before) and (not scaled or self.attempts.failure):
@@ -93,13 +93,14 @@ class Descent:
 
     def _compared(self, at: Reached) -> Reached:
         """Settled, unless gains that only fit the estimate explained the log better than the controller's own do."""
-        if self.best < np.inf:
+        if self.scaled_steps:
+            best = min(self.errors[: self.scaled_steps])
             wide = along(widened(self.prepared), stand_ins(at.prepared))
             error = self.estimator.estimate(wide.problem).relative_error
-            if error > max(_WORSE * self.best, _EXACT):
+            if error > max(_WORSE * best, _EXACT):
                 message = (
                     f"with the controller's gains the torque error is {100.0 * error:.3g} %, with gains scaled to the "
-                    f"estimate it was {100.0 * self.best:.3g} %: the gains do not seem to be the log's"
+                    f"estimate it was {100.0 * best:.3g} %: the gains do not seem to be the log's"
                 )
                 return replace(at, status=Status.UNLIKE, message=message)
         return replace(at, status=Status.CONVERGED)

@@ -113,6 +113,7 @@ class OutputError(Reenactment):
         settings: dict[str, Setting] = {
             "controller": bench.file.name, "start": str(self.start), "offset": self.offset,
             "transient": self.transient, "torque_errors": descent.errors,
+            "scaled_steps": descent.scaled_steps,
         }  # fmt: skip
         steps, problem = len(descent.errors), reached.prepared.problem
         observe = self.observed

@@ -149,6 +149,11 @@ def identify(
     else:
         progress(f"estimating by {chosen.method}")
         estimate, robust, shapes = solve(prepared, chosen)
+        if settled is not None:
+            before = settled.estimate
+            estimate = replace(
+                estimate, iterations=before.iterations, settings={**before.settings, **estimate.settings}
+            )
     extra: dict[str, Any] = {} if gains is None else {"gains": gains.to_dict()}
     if shapes:
         extra["shapes"] = {name: asdict(shape) for name, shape in shapes.items()}

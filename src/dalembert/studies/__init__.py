@@ -30,7 +30,7 @@ __all__ = [
 
 # name -> module with ``reproduce(progress, *, quick) -> Study``, loaded when asked for
 STUDIES: Mapping[str, str] = MappingProxyType(
-    {"dualv": "dualv", "delta": "delta", "3prrr": "prrr", "orthoglide": "orthoglide"}
+    {"dualv": "dualv", "delta": "delta", "tx40": "tx40", "3prrr": "prrr", "orthoglide": "orthoglide"}
 )
 
 
