@@ -174,3 +174,33 @@ def test_rates_of_log_and_controller_may_differ():
     fit = identify(made.blind, run.log, estimator=plain(made), signals=replace(SIGNALS, decimate=10))
     assert fit.status == "converged"
     assert fit.relative_error < 2e-3
+
+
+class Own:
+    """A user's controller: PD gains times position errors, in Python."""
+
+    def __init__(self, inertia: tuple[float, ...]) -> None:
+        self.kp, self.kd = 120.0**2 * np.array(inertia), 1.4 * 120.0 * np.array(inertia)
+        self.last = None
+
+    def reset(self) -> None:
+        self.last = None
+
+    def torque(self, t, q, target):
+        error = target.q - q
+        change = 0.0 if self.last is None else (error - self.last) * 1000.0
+        self.last = error
+        return self.kp * error + self.kd * change
+
+
+def test_a_controller_in_python_starts_from_the_reference():
+    made = recorded("scara")
+    true = build_model(load_robot("scara"))
+    law, path = Own(made.guess), made.path
+    reference = make_reference(true, path, 1.5)
+    log = Simulator(true, law).run(reference).log
+    fit = identify(made.blind, log, estimator=Didim(law, path, start="reference"), signals=SIGNALS)
+    assert fit.status == "converged"
+    assert fit.relative_error < 0.01
+    with pytest.raises(EstimationError, match=r"start=regular: a controller in Python .* expected start=reference"):
+        identify(made.blind, log, estimator=Didim(law, path), signals=SIGNALS)

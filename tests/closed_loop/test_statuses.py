@@ -116,7 +116,7 @@ def test_what_cannot_be_reenacted_is_refused_before(made):
         didim(made, reference={"other": made.path})
     with pytest.raises(EstimationError, match="start=prior: no value of"):
         didim(made, start="prior")
-    with pytest.raises(EstimationError, match="inertia that motor 'j1' was tuned on is not known"):
+    with pytest.raises(EstimationError, match="gains of j1, j2, j3, j4 were tuned on is not known; expected inertia"):
         didim(made, inertia=())
     with pytest.raises(EstimationError, match="expected gains as numbers"):
         didim(made, controller=Pd(bandwidth=20.0))

@@ -58,6 +58,7 @@ class Attempts:
         Where none does, go back half way to the parameters of the step ``before``, which could be simulated, and again.
         """
         self.failure = None
+        ways = [scaled for scaled in ways if not (scaled and self.bench.unscalable(self.inertia))]
         for _ in range(_HALVINGS if before is not None else 1):
             for scaled in ways:
                 runs = self._try(values, step, scaled=scaled)

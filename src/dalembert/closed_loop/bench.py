@@ -144,6 +144,16 @@ class Bench:
             for e in self.experiments
         )  # fmt: skip
 
+    def unscalable(self, inertia: Sequence[float]) -> str:
+        """Why the controller's gains cannot be scaled, empty where they can: see :meth:`scaling`."""
+        if not self.scalable:
+            return "a controller in Python keeps its gains to itself"
+        unknown = ~np.isfinite(motor_inertia(self.model, self.tuned, self.model.home)[0])
+        if not len(inertia) and unknown.any():
+            names = [name for name, yes in zip(self.model.robot.motor_names, unknown, strict=True) if yes]
+            return f"the inertia that the gains of {', '.join(names)} were tuned on is not known"
+        return ""
+
     def scaling(self, values: Array, inertia: Sequence[float]) -> Scaling | None:
         """Gains that close the loop on a robot of parameters ``values`` as the controller's own do on the real one.
 
@@ -158,19 +168,12 @@ class Bench:
             felt = motor_inertia(self.model, pi, self.configurations)
         except np.linalg.LinAlgError:
             return None
-        largest = felt.argmax(axis=0)
         if not (np.isfinite(felt).all() and (felt.min(axis=0) > 0.0).all()):
             return None
         factor = np.ones(self.model.n)
-        for j, k in enumerate(largest):
+        for j, k in enumerate(felt.argmax(axis=0)):
             y = self.configurations[k]
             before = inertia[j] if len(inertia) else float(motor_inertia(self.model, self.tuned, y)[0, j])
-            if not np.isfinite(before):
-                raise EstimationError(
-                    f"start=regular: the inertia that motor {self.model.robot.motor_names[j]!r} was tuned on is not "
-                    f"known; expected inertia={','.join(['J'] * self.model.n)} [kg m^2 or kg], nominal values in the "
-                    "robot's description, or start=reference"
-                )
             own = simulator.stiffness(self.tuned, y)[j] / simulator.stiffness(pi, y)[j]
             factor[j] = felt[k, j] / before * own
         return Scaling(factor, values)

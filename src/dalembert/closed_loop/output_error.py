@@ -141,6 +141,11 @@ class OutputError(Reenactment):
             on_reference = along(widened(prepared), stand_ins(prepared))
             return standard_values(prepared, estimator.estimate(on_reference.problem))
         if self.start is Start.REGULAR:
+            if reason := bench.unscalable(self.inertia):
+                raise EstimationError(
+                    f"start=regular: {reason}; expected {'inertia=J,J,..., or ' if bench.scalable else ''}"
+                    "start=reference"
+                )
             rigid = regular_parameters(prepared.model, bench.configurations, bench.payloads)
             matrix = prepared.ties.matrix
             return np.asarray(matrix.T @ rigid / matrix.sum(axis=0))
