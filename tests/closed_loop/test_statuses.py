@@ -55,7 +55,13 @@ def test_gains_that_are_not_the_logs(made, factor):
 
 def test_a_diverging_initial_guess(made):
     wrong = {name: -value if name.startswith(("M_", "ZZ_", "Ia_")) else value for name, value in made.truth.items()}
-    refused(didim(made, start="prior", prior=Prior(wrong)), "simulation diverged", "step 1", "diverged after")
+    refused(
+        didim(made, start="prior", prior=Prior(wrong)),
+        "simulation diverged",
+        "step 1",
+        "the controller's gains",
+        "of 5 s",
+    )
     nothing = dict.fromkeys(made.truth, 0.0)
     fit = didim(made, start="prior", prior=Prior(nothing))
     refused(fit, "simulation diverged", "step 1")

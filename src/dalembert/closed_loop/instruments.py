@@ -111,7 +111,7 @@ class SimulatedIv(Reenactment):
         if settled:
             status, message = estimate.status, estimate.message
         settings = {**estimate.settings, "controller": attempts.bench.file.name, "offset": self.offset}
-        robust = robust_covariance(problem, estimate)
+        robust = robust_covariance(problem, estimate) if estimate.status.ok else None
         estimate = replace(estimate, status=status, message=message, iterations=step, settings=settings)
         return Settled(replace(prepared, problem=problem), estimate, robust)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
@@ -106,32 +106,34 @@ class OutputError(Reenactment):
         attempts = Attempts(bench, [s.info.name for s in sources], self.inertia)
         estimator, limits = keeping(self.estimator, prepared.problem.constraints), Limits(self.tolerance, self.steps)
         descent = Descent(attempts, prepared, estimator, limits, progress)
-        first = self._first(bench, prepared, estimator)
-        reached = descent.go(first, scaled=self.start is Start.REGULAR)
+        reached = descent.go(self._first(bench, prepared, estimator), scaled=self.start is Start.REGULAR)
+        refinement = None
+        if self.observed is not None and reached.status is Status.CONVERGED:
+            refinement = Refinement(attempts, prepared, estimator, limits, self.observed, progress)
+            reached = refinement.go(reached)
         if reached.estimate is None:
             return nothing(self.method, prepared, reached.status, reached.message)
         settings: dict[str, Setting] = {
             "controller": bench.file.name, "start": str(self.start), "offset": self.offset,
-            "transient": self.transient, "torque_errors": descent.errors,
-            "scaled_steps": descent.scaled_steps,
+            "transient": self.transient, "torque_errors": descent.errors, "scaled_steps": descent.scaled_steps,
+            **({} if refinement is None else {"output_errors": refinement.errors}),
         }  # fmt: skip
-        steps, problem = len(descent.errors), reached.prepared.problem
-        observe = self.observed
-        if observe is not None and reached.status is Status.CONVERGED:
-            refinement = Refinement(attempts, prepared, estimator, limits, observe, progress)
-            reached = refinement.go(reached)
-            settings["output_errors"] = refinement.errors
-            steps, problem = steps + len(refinement.errors), refinement.problem or problem
-        assert reached.estimate is not None
-        robust = robust_covariance(problem, reached.estimate)
-        estimate = reached.estimate
-        if problem is not reached.prepared.problem:
-            estimate = _on_torque(reached.prepared.problem, estimate)
+        steps = len(descent.errors) + (len(refinement.errors) if refinement else 0)
+        return self._settled(reached, refinement.problem if refinement else None, steps, settings)
+
+    def _settled(
+        self, reached: Reached, refined: Problem | None, steps: int, settings: Mapping[str, Setting]
+    ) -> Settled:
+        """The result on the torques, its covariances those of the problem it was ``refined`` on."""
+        found, problem = reached.estimate, reached.prepared.problem
+        assert found is not None
+        estimate = found if refined is None else _on_torque(problem, found)
         status, message = self._judged(reached, estimate)
         estimate = replace(
             estimate, method=self.method, status=status, message=message, iterations=steps,
-            settings={**reached.estimate.settings, **settings},
+            settings={**found.settings, **settings},
         )  # fmt: skip
+        robust = robust_covariance(refined or problem, found) if found.status.ok else None
         return Settled(reached.prepared, estimate, robust)
 
     def _first(self, bench: Bench, prepared: Prepared, estimator: Estimator) -> Array:
