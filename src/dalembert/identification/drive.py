@@ -6,7 +6,7 @@ for each such motor, :class:`DriveGains` finds the gains, and the identification
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from dalembert.identification.rows import RowBlock
 from dalembert.logs import LogSource
 from dalembert.logs.log import Block, LogInfo
 
-__all__ = ["calibrated", "find_gains", "unknown_motors"]
+__all__ = ["calibrated", "find_gains", "unknown_motors", "with_torques"]
 
 
 def unknown_motors(sources: Sequence[LogSource]) -> tuple[str, ...]:
@@ -35,7 +35,22 @@ def unknown_motors(sources: Sequence[LogSource]) -> tuple[str, ...]:
     return first
 
 
-def find_gains(prepared: Prepared, motors: Sequence[str]) -> Gains:
+def find_gains(prepare: Callable[[Sequence[LogSource]], Prepared], sources: Sequence[LogSource]) -> Gains | None:
+    """Torque constants that logs leave open; None where they leave none open.
+
+    Found twice: with the torques as they were logged, then with torques nearly in N m, whose noise is as the robot's.
+    """
+    motors = unknown_motors(sources)
+    if not motors:
+        return None
+    first = _gains(prepare(sources), motors, weighted=False)
+    calibrated_ = [calibrated(source, dict(zip(motors, first.values.tolist(), strict=True))) for source in sources]
+    last = _gains(prepare(calibrated_), motors, weighted=True)
+    sigma = None if last.sigma is None else np.abs(first.values) * last.sigma
+    return replace(last, values=first.values * last.values, sigma=sigma)
+
+
+def _gains(prepared: Prepared, motors: Sequence[str], *, weighted: bool) -> Gains:
     """Gains of motors from the fixed parameters of a problem that stand alone in its base set."""
     problem = prepared.problem
     resolved = problem.constraints.resolve(problem.parameters)
@@ -49,7 +64,9 @@ def find_gains(prepared: Prepared, motors: Sequence[str]) -> Gains:
             "prior file (fixed: {M_tool: 5.37 kg}), and logs with and without it (--payload tool=LOG)"
         )
     rows = _GainRows(prepared, tuple(motors))
-    gains = DriveGains({name: f"gain_{name}" for name in motors}, known).estimate(rows, problem.base)
+    others = len(prepared.rigid.runs[0].source.info.torques) - len(motors)
+    columns = {name: f"gain_{name}" for name in motors}
+    gains = DriveGains(columns, known, others=others, weighted=weighted).estimate(rows, problem.base)
     if not gains.status.ok:
         raise EstimationError(f"torque constants: {gains.message}; {gains.status.remedy}")
     return gains
@@ -82,6 +99,32 @@ class _Scaled:
             yield replace(block, tau=block.tau * np.array(self.factors))
 
 
+def with_torques(prepared: Prepared, motors: Sequence[str], stream: Iterator[RowBlock]) -> Iterator[RowBlock]:
+    """Row blocks of a problem with the torque of each of some motors, alone, as further columns."""
+    sources = [_torque_of(prepared, motor).blocks() for motor in motors]
+    for block in stream:
+        parts = [next(source) for source in sources]
+        while parts[0].group != block.group or parts[0].run != block.run:  # a block of rows all left out
+            parts = [next(source) for source in sources]
+        kept = np.isin(parts[0].sample, block.sample)
+        yield replace(block, W=np.column_stack([block.W, *(part.y[kept] for part in parts)]))
+
+
+def _torque_of(prepared: Prepared, motor: str) -> LogRows:
+    """The rigid rows with the torque of one motor alone."""
+    rigid = prepared.rigid
+
+    def alone(run: Run) -> Run:
+        info = run.source.info
+        factors = tuple(float(name == motor) for name in info.torques)
+        return Run(_Scaled(info, run.source, factors), run.plan)
+
+    return LogRows(
+        rigid.model, (), runs=[alone(run) for run in rigid.runs], projection=rigid.projection, sigma=rigid.sigma,
+        payloads=rigid.payloads, dry=rigid.dry,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class _GainRows:
     """Rows of a problem with the torque of each unknown motor as a column; y is the torque of the other motors."""
@@ -102,23 +145,5 @@ class _GainRows:
         return self.prepared.rows.dof_share
 
     def blocks(self) -> Iterator[RowBlock]:
-        known = [name for name in self.prepared.model.robot.motor_names if name not in self.motors]
-        sources = [self._torque_of([name]).blocks() for name in self.motors] + [self._torque_of(known).blocks()]
-        for block in self.prepared.rows.blocks():
-            parts = [next(source) for source in sources]
-            while parts[0].group != block.group or parts[0].run != block.run:  # a block of rows all left out
-                parts = [next(source) for source in sources]
-            kept = np.isin(parts[0].sample, block.sample)
-            *columns, y = (part.y[kept] for part in parts)
-            yield replace(block, W=np.column_stack([block.W, *columns]), y=y)
-
-    def _torque_of(self, motors: Sequence[str]) -> LogRows:
-        """The rigid rows with the torque of some motors alone."""
-        rigid = self.prepared.rigid
-
-        def alone(run: Run) -> Run:
-            info = run.source.info
-            factors = tuple(float(name in motors) for name in info.torques)
-            return Run(_Scaled(info, run.source, factors), run.plan)
-
-        return rigid.observing([alone(run) for run in rigid.runs])
+        for block in with_torques(self.prepared, self.motors, self.prepared.rows.blocks()):
+            yield replace(block, y=block.y - block.W[:, -len(self.motors) :].sum(axis=1))

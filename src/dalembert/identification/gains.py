@@ -67,13 +67,16 @@ class DriveGains:
     """Gains from rows whose columns hold, beside those of the parameters, one torque column for each motor.
 
     ``columns`` maps motors to the names of their torque columns (the rows of each motor's torque at nominal gain 1, in
-    the rows' projection); y is the torque of motors whose gain is known, zero where there is none. ``known`` gives the
-    weighed parameters, such as the payload's mass.
+    the rows' projection); y is the torque of the ``others``, motors whose gain is known, zero where there is none.
+    ``known`` gives the weighed parameters, such as the payload's mass. ``weighted``: row groups weighted by their own
+    residual, which keeps the noise of all torques alike where they are nearly in N m already.
     """
 
     columns: Mapping[str, str]
     known: Mapping[str, float]
     method: GainsMethod = GainsMethod.TORQUE
+    others: int = 0
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -94,7 +97,7 @@ class DriveGains:
         value = np.array([self.known[names[i]] for i in known])
         # unknowns [g, beta_free] and the known side: T g - W_f beta = W_k pi_k - y
         # equal noise in all torque columns stays equal only in rows that are not weighted
-        weighted = self.method is not GainsMethod.TORQUE
+        weighted = self.weighted or self.method is not GainsMethod.TORQUE
         scales = self._scales(factors, torque, free, known, value) if weighted else np.ones(len(factors))
         R = combine(factors, scales)
         T, Wf, c = R[:, torque], R[:, free], R[:, known] @ value - R[:, -1]
@@ -170,12 +173,14 @@ class DriveGains:
             scale = 1.0 / np.linalg.norm(stacked, axis=0)
             v: Array = np.linalg.svd(triangle(stacked * scale))[2][-1] * scale
             return _normalised(v)
-        # eliminate the exact columns, then the smallest singular vector of what is left of the torque columns
+        # eliminate the exact columns, then the smallest singular vector of what is left of those with noise: the
+        # torques, and the known side where it holds the torque of other motors
+        m = exact.shape[1] - (self.others > 0)
+        noise = np.concatenate([np.full(exact.shape[1] - m, np.sqrt(self.others)), np.ones(n)])
         R = triangle(np.column_stack([exact, T]))
-        m = exact.shape[1]
-        g = np.linalg.svd(R[m:, m:])[2][-1]
+        g = np.linalg.svd(R[m:, m:] / noise)[2][-1] / noise
         rest = solve_linear(R[:m, :m], -R[:m, m:] @ g).values
-        return _normalised(np.concatenate([g[:n], rest]))
+        return _normalised(np.concatenate([g[-n:], rest, g[:-n]]))
 
 
 def _normalised(v: Array) -> Array | None:

@@ -18,6 +18,8 @@ from dalembert.identification.essential import Essential, Reduction
 from dalembert.identification.fit import Fit
 from dalembert.identification.fitted import describe
 from dalembert.identification.friction import FrictionLaws, FrictionModel, FrictionSource, solve_nonnegative
+from dalembert.identification.gains import Gains
+from dalembert.identification.nuisance import Uncertain, covariances
 from dalembert.identification.observation import KnownMotion
 from dalembert.identification.outcome import own_scales
 from dalembert.identification.physical import Physical
@@ -25,7 +27,6 @@ from dalembert.identification.prepare import Prepared, Progress, prepare_problem
 from dalembert.identification.prior import Prior
 from dalembert.identification.problem import Estimate, Estimator
 from dalembert.identification.sdp import Sdp
-from dalembert.identification.shape_columns import ShapeValue, covariances
 from dalembert.identification.simulating import Simulating
 from dalembert.identification.substitution import keeping
 from dalembert.identification.uncertainty import Robust
@@ -64,14 +65,12 @@ class Identification(Fit):
         return Fit(**{name: getattr(self, name) for name in Fit.field_names()})
 
 
-def solve(
-    prepared: Prepared, estimator: Estimator, *, robust: bool = True
-) -> tuple[Estimate, Robust | None, dict[str, ShapeValue]]:
-    """The estimate, its robust covariance (None where the estimate has no use for one) and the shapes of friction."""
+def solve(prepared: Prepared, estimator: Estimator, *, robust: bool = True, gains: Gains | None = None) -> Uncertain:
+    """The estimate and its robust covariance (None where the estimate has no use for one)."""
     estimate = estimator.estimate(prepared.problem)
     if not robust or not estimate.status.ok:
-        return estimate, None, {}
-    return covariances(prepared, estimate)
+        return Uncertain(estimate, gains=gains)
+    return covariances(prepared, estimate, gains)
 
 
 def without_idle_elements(prepared: Prepared) -> tuple[Prepared, dict[str, float]]:
@@ -123,11 +122,11 @@ def identify(
         "projection": projection, "signals": signals, "payload": payload, "symmetric": symmetric, "sigma": sigma,
         "prior": prior, "constraints": constraints, "progress": progress,
     }  # fmt: skip
-    gains = None
-    if motors := unknown_motors(sources):
-        progress(f"finding the torque constants of {', '.join(motors)}")
-        law = None if friction in (FrictionSource.AUTO, FrictionSource.AUTO.value) else friction
-        gains = find_gains(prepare_problem(model, sources, friction=law, **asked), motors)
+    if unknown_motors(sources):
+        progress(f"finding the torque constants of {', '.join(unknown_motors(sources))}")
+    law = None if friction in (FrictionSource.AUTO, FrictionSource.AUTO.value) else friction
+    gains = find_gains(lambda logs: prepare_problem(model, logs, friction=law, **asked), sources)
+    if gains is not None:
         sources = [calibrated(log, dict(zip(gains.motors, gains.values.tolist(), strict=True))) for log in sources]
     prepared = prepare_problem(model, sources, friction=friction, **asked)
     if prior is None and isinstance(simulating.estimator if simulating else chosen, Physical | Sdp):
@@ -143,22 +142,20 @@ def identify(
         reduced = essential.reduce(prepared.problem)
         dropped |= {item.name: item.value for item in reduced.dropped}
         prepared = replace(prepared, problem=reduced.problem, notes=(*prepared.notes, str(reduced)))
-    shapes: dict[str, ShapeValue] = {}
     if settled is not None and reduced is None:
-        estimate, robust = settled.estimate, settled.robust
+        found = Uncertain(settled.estimate, settled.robust, gains=gains)
     else:
         progress(f"estimating by {chosen.method}")
-        estimate, robust, shapes = solve(prepared, chosen)
+        found = solve(prepared, chosen, gains=gains)
         if settled is not None:
-            before = settled.estimate
-            estimate = replace(
-                estimate, iterations=before.iterations, settings={**before.settings, **estimate.settings}
-            )
-    extra: dict[str, Any] = {} if gains is None else {"gains": gains.to_dict()}
-    if shapes:
-        extra["shapes"] = {name: asdict(shape) for name, shape in shapes.items()}
-    fit = make_fit(prepared, estimate, robust, dropped, extra)
-    return Identification.of_fit(fit, prepared, estimate, robust, reduced)
+            before, last = settled.estimate, found.estimate
+            settings = {**before.settings, **last.settings}
+            found = replace(found, estimate=replace(last, iterations=before.iterations, settings=settings))
+    extra: dict[str, Any] = {} if found.gains is None else {"gains": found.gains.to_dict()}
+    if found.shapes:
+        extra["shapes"] = {name: asdict(shape) for name, shape in found.shapes.items()}
+    fit = make_fit(prepared, found.estimate, found.robust, dropped, extra)
+    return Identification.of_fit(fit, prepared, found.estimate, found.robust, reduced)
 
 
 def _with_nominal_prior(prepared: Prepared) -> Prepared:

@@ -257,13 +257,17 @@ class _Place:
     sigma: Array | None = None
     load: Array | None = None
     known: dict[str, tuple[LogRows, Tracks]] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
 
     def rigid(self, law: FrictionModel | None) -> tuple[LogRows, Model]:
         """Rows of the robot, less the friction a model takes the place of."""
-        robot = self.described if law is None else without_friction(self.described, law)
-        model = self.model
-        if robot is not model.robot:
-            model = build_model(robot, backend=model.backend, threads=model.threads)
+        key = "own" if law is None else f"{law.has_offset}"
+        if key not in self.models:
+            robot, model = self.described if law is None else without_friction(self.described, law), self.model
+            if robot is not model.robot:
+                model = build_model(robot, backend=model.backend, threads=model.threads)
+            self.models[key] = model
+        model = self.models[key]
         dry = dry_rows(model, self.projection, friction_coordinates(self.described)) if law is not None else ()
         rows = LogRows(
             model, self.logs, signals=self.signals, projection=self.projection, sigma=self.sigma,
