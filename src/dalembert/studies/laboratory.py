@@ -156,9 +156,9 @@ def with_essential(full: Identification, rule: Reduction) -> Identification:
     """A least-squares identification once more with its essential parameters alone, from the same rows."""
     reduced = rule.reduce(full.prepared.problem)
     prepared = replace(full.prepared, problem=reduced.problem, notes=(*full.prepared.notes, str(reduced)))
-    estimate, robust, _ = solve(prepared, Wls())
-    fit = make_fit(prepared, estimate, robust, {item.name: item.value for item in reduced.dropped})
-    return Identification.of_fit(fit, prepared, estimate, robust, reduced)
+    found = solve(prepared, Wls())
+    fit = make_fit(prepared, found.estimate, found.robust, {item.name: item.value for item in reduced.dropped})
+    return Identification.of_fit(fit, prepared, found.estimate, found.robust, reduced)
 
 
 def noise_free(fit: Identification, truth: Mapping[str, float]) -> dict[str, float]:
