@@ -246,7 +246,7 @@ def _findings(fits: _Fits, exact: Identification, form: _Form, truth: Mapping[st
         Finding(
             "the beginning does not matter",
             "'not sensitive to the initial conditions'",
-            f"half or twice the design inertia, or the reference itself: within {moved:.2f} sigma of each other",
+            f"half or twice the design inertia, or the reference itself: within {moved:.3f} sigma of each other",
             all(other.status == "converged" for other in fits.others.values()) and moved < 0.5,
         ),
         Finding(
