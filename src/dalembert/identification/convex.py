@@ -97,19 +97,22 @@ def physical_estimate(
     B = problem.base_map()
     R = problem.weighted(objective.scales)
     data = R[:, list(problem.kept)]
-    gain_p = objective.data_share * tangent @ tangent.T @ B.T  # (p, k): score of the base columns -> standard
-    half, half_p = data @ (B @ gain_p), data @ gain_p.T
-    # what is fixed, as at an earlier stage, needs no row of its own
+    # what is fixed, as at an earlier stage, needs no row of its own; what equal parameters cancel is exactly that
     free = base_freedom(problem)
+    held = ~free.N.any(axis=1)
+    values, moved = np.where(held, free.start, B @ standard), np.where(held[:, None], 0.0, B @ tangent)
+    gain_p = objective.data_share * tangent @ moved.T  # (p, k): score of the base columns -> standard
+    gain = objective.data_share * moved @ moved.T
+    half, half_p = data @ gain, data @ gain_p.T
     plain = solve_linear(data @ free.N, R[:, -1] - data @ free.start)
     determined = free.determined(plain.determined)
     own = status_of(problem, plain, determined)
     return finish(
         method,
         problem,
-        B @ standard,
+        values,
         objective.scales,
-        gain=B @ gain_p,
+        gain=gain,
         spread=half.T @ half,
         rank=plain.rank,
         condition=plain.condition,
@@ -118,7 +121,7 @@ def physical_estimate(
         settings=settings,
         iterations=iterations,
         cost=objective.cost(standard),
-        score=Score(B @ gain_p, objective.scales),
+        score=Score(gain, objective.scales),
         standard=standard,
         standard_spread=half_p.T @ half_p,
     )

@@ -50,5 +50,6 @@ def base_freedom(problem: Problem) -> Freedom:
     pivots = np.sort(order[:rank])
     N[order] = np.vstack([np.eye(rank), solve_triangular(R[:rank, :rank], R[:rank, rank:]).T])
     N = N[:, np.argsort(order[:rank])]
+    N[np.abs(N) < SAME] = 0.0  # what equal parameters cancel but for rounding
     start = B @ x0
     return Freedom(start - N @ start[pivots], N, tuple(int(k) for k in pivots))
