@@ -99,7 +99,7 @@ def physical_estimate(
     data = R[:, list(problem.kept)]
     # what is fixed, as at an earlier stage, needs no row of its own; what equal parameters cancel is exactly that
     free = base_freedom(problem)
-    held = ~free.N.any(axis=1)
+    held = np.all(free.N == 0.0, axis=1)
     values, moved = np.where(held, free.start, B @ standard), np.where(held[:, None], 0.0, B @ tangent)
     gain_p = objective.data_share * tangent @ moved.T  # (p, k): score of the base columns -> standard
     gain = objective.data_share * moved @ moved.T
