@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dalembert.signals import SignalSettings, SlowMask
     from dalembert.simulation import Simulator, read_controller, read_trajectory, simulate
     from dalembert.validation import Validation, validate
+    from dalembert.validation.check import LogCheck, check_log
 
 _HOME = {
     "BSpline": "excitation",
@@ -65,6 +66,7 @@ _HOME = {
     "Irls": "identification.irls",
     "Iv": "identification.iv",
     "Limits": "excitation",
+    "LogCheck": "validation.check",
     "Noise": "excitation",
     "Ols": "identification.ols",
     "Physical": "identification.physical",
@@ -85,6 +87,7 @@ _HOME = {
     "base_parameters": "identification.base",
     "build_model": "model",
     "catalog_names": "robot",
+    "check_log": "validation.check",
     "design_excitation": "excitation",
     "export": "export",
     "identify": "identification.identify",
@@ -122,6 +125,7 @@ __all__ = [
     "Irls",
     "Iv",
     "Limits",
+    "LogCheck",
     "Noise",
     "Ols",
     "Physical",
@@ -142,6 +146,7 @@ __all__ = [
     "base_parameters",
     "build_model",
     "catalog_names",
+    "check_log",
     "design_excitation",
     "export",
     "identify",

@@ -10,6 +10,7 @@ __all__ = [
     "DalembertError",
     "EstimationError",
     "ExportError",
+    "ForeignColumnsError",
     "KernelError",
     "LogError",
     "ModelError",
@@ -41,6 +42,10 @@ class KernelError(DalembertError):
 
 class LogError(DalembertError):
     """A log or its channel map cannot be read as asked."""
+
+
+class ForeignColumnsError(LogError):
+    """The columns of a log are not named like the robot's signals: another robot's, or it needs a channels file."""
 
 
 class EstimationError(DalembertError):

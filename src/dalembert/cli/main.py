@@ -18,6 +18,7 @@ COMMANDS = {
     "robots": "list the catalog",
     "show": "bodies, joints, loops, motors and efforts of a robot, and a picture",
     "new": "a robot file of your own, from URDF, MJCF or a table of MDH rows",
+    "check": "what is wrong with a log: columns, units, signs, delays, and how to mend it",
     "base": "count the base parameters and print how the standard ones regroup",
     "excite": "a motion that makes the parameters visible",
     "simulate": "an experiment without a robot, written as a log",

@@ -22,6 +22,7 @@ __all__ = [
     "MaskOption",
     "PayloadOption",
     "RepairOption",
+    "repair_of",
     "signal_settings",
 ]
 
@@ -128,7 +129,7 @@ class LogReader:
             if file is None:
                 raise UsageError(f"--payload {what}={place}: no such log; {choices(place, known)}, or a file")
             label[file] = what
-        maps, repair = _maps(self.channels, names), _repair(self.repair)
+        maps, repair = _maps(self.channels, names), repair_of(self.repair)
         return [self._one(file, name, maps, repair, label.get(file)) for file, name in names.items()]
 
     def _one(self, file: str, name: str, maps: dict[str, str], repair: Repair | None, payload: str | None) -> LogSource:
@@ -188,7 +189,8 @@ def _maps(given: Sequence[str], names: dict[str, str]) -> dict[str, str]:
     return out
 
 
-def _repair(given: Sequence[str]) -> Repair | None:
+def repair_of(given: Sequence[str]) -> Repair | None:
+    """What may be repaired, from ``WHAT=HOW`` words; None where none are given."""
     if not given:
         return None
     valid = [item.name for item in fields(Repair)]

@@ -33,7 +33,7 @@ from dalembert.logs.linear import linear_form
 from dalembert.robot.description import Robot
 from dalembert.robot.yaml_source import Located, parse_file
 
-__all__ = ["Channel", "ChannelMap", "TimeChannel", "read_channels", "signal_names"]
+__all__ = ["ELECTRIC", "Channel", "ChannelMap", "TimeChannel", "read_channels", "signal_names"]
 
 KINDS: Mapping[str, str] = {"positions": "q", "torques": "tau", "velocities": "qd", "accelerations": "qdd"}
 _DEG, _TURN = math.pi / 180.0, 2.0 * math.pi
@@ -46,7 +46,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
         "Nm": 1.0, "mNm": 1e-3, "kNm": 1e3, "N": 1.0, "kN": 1e3, "A": 1.0, "mA": 1e-3, "V": 1.0, "%": 1e-2,
     },
 }  # fmt: skip
-_ELECTRIC = ("A", "mA", "V", "%")  # not a torque before a constant makes it one
+ELECTRIC = ("A", "mA", "V", "%")  # not a torque before a constant makes it one
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class _Reader:
         """Product of unit, sign, gain, torque constant and gear ratio; whether the gain is unknown."""
         factor, unknown = self.unit(kind, parts.get("unit")), False
         unit = parts["unit"].raw() if "unit" in parts else ""
-        if unit in _ELECTRIC and "constant" not in parts and "gain" not in parts:
+        if unit in ELECTRIC and "constant" not in parts and "gain" not in parts:
             at.fail(
                 f"a torque in {unit} needs its constant in Nm per {'A' if unit == 'mA' else unit}; "
                 "expected constant: NUMBER or unknown"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.errors import LogError, choices
+from dalembert.errors import ForeignColumnsError, LogError, choices
 from dalembert.logs.channels import Channel, ChannelMap, TimeChannel
 from dalembert.logs.log import Array
 from dalembert.logs.table import Table
@@ -131,14 +131,17 @@ class _Finder:
         nested = [c for c in self.table.columns if c.rpartition(".")[2] == "t"]
         if not self.map.file and len(nested) == 1:
             return TimeChannel(nested[0])
-        raise LogError(f"{self.where}: no time column {time.column!r}; {choices(time.column, self.table.columns)}")
+        raise ForeignColumnsError(
+            f"{self.where}: no time column {time.column!r}; {choices(time.column, self.table.columns)}"
+        )
 
     def _wrong_robot(self) -> None:
         kind = "q" if self.positions else "tau"
         wanted = _some([f"{kind}_{m}" for m in self.robot.motor_names])
-        raise LogError(
+        raise ForeignColumnsError(
             f"{self.where}: no column for any motor of robot {self.robot.name!r}, expected {wanted}, "
-            f"found {_some(self.table.columns)}: another robot's log, or it needs a channels file"
+            f"found {_some(self.table.columns)}: another robot's log, or it needs a channels file: "
+            f"'dalembert check ROBOT LOG' proposes one"
         )
 
     def _strangers(self) -> None:
@@ -154,7 +157,7 @@ class _Finder:
         if self.map.file or self.table.lenient:
             self.notes.append(f"columns that belong to no motor of the robot left out: {_some(strange)}")
             return
-        raise LogError(
+        raise ForeignColumnsError(
             f"{self.where}: columns {_some(strange)} belong to no motor of robot {self.robot.name!r} "
             f"({_some(self.robot.motor_names)}): another robot's log? To leave them out give a channels file"
         )
@@ -173,7 +176,7 @@ class _Finder:
             return
         hint = "; motors without torque measurement are listed under unmeasured" if what == "torque" else ""
         valid = choices(signals[0], self.table.columns)
-        raise LogError(f"{self.where}: no {what} column {_some(signals)}; {valid}{hint}")
+        raise ForeignColumnsError(f"{self.where}: no {what} column {_some(signals)}; {valid}{hint}")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from dalembert.logs.repair import Piece, Repair, repaired
 from dalembert.logs.table import Table, file_hash, open_table
 from dalembert.robot.description import Robot
 
-__all__ = ["FileSource", "load_log", "open_log", "read_log", "read_pieces"]
+__all__ = ["FileSource", "laid_out", "load_log", "open_log", "read_log", "read_pieces"]
 
 _ROWS = 65536  # rows read at a time
 _CLEAN = Repair()
@@ -78,6 +78,17 @@ def _open(path: str | Path, robot: Robot, channels: str | Path | ChannelMap | No
         found = read_channels(channels, robot)
     table = open_table(path, found.topic)
     return _Opened(path, table, lay_out(table, str(path), robot, found, positions=positions), robot, found)
+
+
+def laid_out(path: str | Path, robot: Robot, channels: str | Path | None = None) -> ChannelMap:
+    """The channel map a log is read by, complete: every signal it has, by the file or by its own name.
+
+    Units count as given, so that reading with it trusts them.
+    """
+    opened = _open(path, robot, channels)
+    layout = opened.layout
+    signals = tuple(replace(channel, unit_given=True) for channel in layout.signals)
+    return replace(opened.channels, file=str(channels or path), time=layout.time, channels=signals)
 
 
 def read_log(
