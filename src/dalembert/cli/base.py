@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, table
-from dalembert.errors import RobotError
 from dalembert.identification.base import BaseSet, base_parameters
 from dalembert.model import Model
 from dalembert.robot import select_efforts, with_payload
@@ -56,8 +55,6 @@ def base(
     described = select_efforts(load(robot, settings), friction=friction.value, offsets=offsets, rotor=rotor)
     if payload:
         described = with_payload(described, "payload")
-    if symmetric and not described.symmetric:
-        raise RobotError(f"robot {described.name!r} declares no symmetric bodies; leave out --symmetric")
     model = model_of(described, quiet=as_json)
     payloads, carried = (("payload",), ("", "payload")) if payload else ((), ("",))
     found = base_parameters(model, projection, symmetric=symmetric, payloads=payloads, carried=carried)

@@ -128,6 +128,9 @@ def identify(
     if method in CLOSED_LOOP:
         estimator = simulating_named(method, asked, controller, reference or (), model)
     held_out = list(validate or ())
+    for file in held_out:
+        if file in logs:
+            raise UsageError(f"--validate {file}: the fit is made from that log, expected one it is not made from")
     with steps("identify") as progress:
         progress("reading the logs")
         reader = LogReader(described, channels or (), repair or (), () if needs_positions(method) else logs)

@@ -119,7 +119,10 @@ class LogReader:
 
     def read(self, paths: Iterable[str], payload: Sequence[str]) -> list[LogSource]:
         """The logs, in order; those only named by ``--payload`` follow."""
-        wanted = list(dict.fromkeys(paths))
+        wanted = list(paths)
+        twice = next((file for file in wanted if wanted.count(file) > 1), None)
+        if twice is not None:
+            raise UsageError(f"log {twice} is given twice, expected each log once")
         carried = _carried(payload)
         names = _names([*wanted, *(file for file in carried if _is_file(file))])
         known = {name: file for file, name in names.items()}

@@ -15,6 +15,7 @@ from scipy.linalg import qr, solve_triangular
 
 from dalembert.display import Tabled, aligned
 from dalembert.errors import EstimationError, ModelError, choices
+from dalembert.identification.factor import one_thread
 from dalembert.model import Model
 from dalembert.motion import States, random_states
 from dalembert.parameters import INERTIAL, inertial_names
@@ -28,6 +29,7 @@ __all__ = [
     "default_order",
     "no_ties",
     "nominal_values",
+    "asked_ties",
     "symmetric_ties",
 ]
 
@@ -80,6 +82,13 @@ def symmetric_ties(robot: Robot) -> Ties:
     for i, name in enumerate(columns):
         matrix[i, names.index(name)] = 1.0
     return Ties(names, matrix)
+
+
+def asked_ties(robot: Robot, symmetric: bool) -> Ties:
+    """The ties of a robot's symmetric bodies where they are asked for, else none."""
+    if symmetric and not robot.symmetric:
+        raise EstimationError(f"robot {robot.name!r} declares no symmetric bodies that could be tied")
+    return symmetric_ties(robot) if symmetric else no_ties(robot.parameters())
 
 
 def nominal_values(robot: Robot, names: Sequence[str]) -> dict[str, float]:
@@ -292,7 +301,8 @@ def structural_factor(w: Array) -> Array:
     """
     size = np.linalg.norm(w, axis=(1, 2), keepdims=True)
     rows = w / np.where(size > 0.0, size, 1.0)
-    return np.asarray(np.linalg.qr(rows.reshape(-1, w.shape[-1]), mode="r"))
+    with one_thread():  # two make it no faster, and wait for each other where cores are shared
+        return np.asarray(np.linalg.qr(rows.reshape(-1, w.shape[-1]), mode="r"))
 
 
 def _not_held(model: Model, y: Array, projection: str) -> str:
@@ -321,7 +331,7 @@ def base_parameters(
 
     ``payloads`` and ``carried`` as for :func:`structural_rows`.
     """
-    ties = symmetric_ties(model.robot) if symmetric else no_ties(model.parameters)
+    ties = asked_ties(model.robot, symmetric)
     w, _ = structural_rows(model, projection, payloads=payloads, carried=carried, seed=seed)
     order = order or default_order(model.robot, ties.names)
     return base_of_factor(structural_factor(w @ ties.matrix), ties.names, ties, order)

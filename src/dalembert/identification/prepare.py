@@ -12,12 +12,12 @@ from dalembert.errors import EstimationError, choices
 from dalembert.identification.base import (
     BaseSet,
     Ties,
+    asked_ties,
     base_of_factor,
     default_order,
     no_ties,
     structural_factor,
     structural_rows,
-    symmetric_ties,
 )
 from dalembert.identification.choose_friction import COMPARED, auto_friction, first_fit, fitted_shapes
 from dalembert.identification.constraints import Constraints
@@ -91,7 +91,18 @@ def with_payloads(robot: Robot, payloads: Sequence[str]) -> Robot:
     for name in payloads:
         if name not in robot.body_names:
             robot = with_payload(robot, name)
+        elif not _is_payload(robot, name):
+            raise EstimationError(
+                f"payload {name!r}: robot {robot.name!r} has a body of that name that other logs cannot be without; "
+                "expected the name of a payload"
+            )
     return robot
+
+
+def _is_payload(robot: Robot, name: str) -> bool:
+    """True for a body that is fixed to another and carries nothing."""
+    body = next(body for body in robot.bodies if body.name == name)
+    return not body.joint.steps and name != robot.platform and all(b.parent != name for b in robot.bodies)
 
 
 def labelled_logs(logs: Sequence[LogSource], payload: Mapping[str, str]) -> list[LogSource]:
@@ -103,6 +114,12 @@ def labelled_logs(logs: Sequence[LogSource], payload: Mapping[str, str]) -> list
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise EstimationError(f"two logs are named {twice!r}; names must differ")
+    same = {log.info.sha256: log.info.name for log in reversed(logs) if log.info.sha256}
+    for log in logs:
+        if log.info.sha256 and same[log.info.sha256] != log.info.name:
+            raise EstimationError(
+                f"logs {same[log.info.sha256]!r} and {log.info.name!r} hold the same file, expected each log once"
+            )
     out: list[LogSource] = []
     for log in logs:
         label = payload.get(log.info.name, log.info.payload)
@@ -210,7 +227,7 @@ def prepare_problem(
     elif isinstance(friction, FrictionLaws):
         laws = friction
     rigid, rows = place.rows(laws)
-    ties = symmetric_ties(rigid.model.robot) if symmetric else no_ties(rigid.parameters)
+    ties = asked_ties(rigid.model.robot, symmetric)
     if symmetric:
         rows = TiedRows(rows, ties)
     progress("finding the base parameters")
@@ -221,6 +238,7 @@ def prepare_problem(
         units=column_units(rigid.model, rows.parameters, laws, described),
     )  # fmt: skip
     said = tuple(note for run in rigid.runs for note in (*run.source.info.notes, *run.plan.notes))
+    notes = (*notes, *_left(rigid, problem))
     return Prepared(
         described, rigid.model, rows, rigid, laws, ties, base, problem, symmetric, (*rigid.model.notes, *said, *notes),
         place.load if laws is not None and laws.laws[0][1].needs_load else None,
@@ -241,6 +259,18 @@ def along(prepared: Prepared, sources: Sequence[LogSource]) -> Prepared:
     return replace(
         prepared, rows=rows, rigid=rigid, problem=replace(prepared.problem, rows=rows, factors=accumulate(rows))
     )
+
+
+def _left(rigid: LogRows, problem: Problem) -> tuple[str, ...]:
+    """Notes on row groups that a mask leaves without rows; an error where it leaves none at all."""
+    empty = [name for name, factor in zip(rigid.groups, problem.factors, strict=True) if not factor.rows]
+    if len(empty) == len(rigid.groups):
+        logs = ", ".join(run.name for run in rigid.runs)
+        raise EstimationError(
+            f"no rows are left of {logs}: some joint is too slow all the time; expected faster motion or a lower limit "
+            "for slow samples (--mask-slow)"
+        )
+    return tuple(f"no rows of {name} are left: too slow all the time, or masked" for name in empty)
 
 
 @dataclass
@@ -336,7 +366,7 @@ def column_names(
         laws, described = [n for on in places for n in friction.names(on)], without_friction(described, friction)
     elif friction is FrictionSource.AUTO:
         laws = [n for on in places for model in COMPARED for n in model.names(on)]
-    ties = symmetric_ties(described) if symmetric else no_ties(described.parameters())
+    ties = asked_ties(described, symmetric)
     return tuple(dict.fromkeys((*ties.names, *laws)))
 
 

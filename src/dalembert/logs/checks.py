@@ -11,10 +11,12 @@ from dalembert.errors import LogError
 from dalembert.logs.log import Array
 from dalembert.robot.description import Robot
 
-__all__ = ["DEGREES", "Scan", "check_signals", "turn_ratios"]
+__all__ = ["DEGREES", "SLUGGISH", "Scan", "check_signals", "turn_ratios"]
 
 DEGREES = 20.0 * 2.0 * math.pi  # rad of joint motion: no arm turns 20 times, one in degrees easily moves by 126
 SUSPECT = 20.0  # rad of joint motion from which a note asks whether the unit is right
+ABSURD = 1e12  # rad, m, N m or N: nothing a sensor could have meant
+SLUGGISH = 0.05  # s between samples from which a note asks whether the time is in seconds
 
 
 class Scan:
@@ -81,6 +83,10 @@ def check_signals(scan: Scan, robot: Robot, units_given: bool) -> tuple[str, ...
     changes while its motor moves was not measured.
     """
     span, notes = scan.span, []
+    for signal, low, high in zip(scan.signals, scan.low, scan.high, strict=True):
+        if max(-low, high) > ABSURD:
+            value = high if high > -low else low
+            raise LogError(f"{scan.where}: {signal!r} reaches {value:.3g}, expected a measurement")
     for name, ratio in turn_ratios(robot).items():
         moved = span.get(f"q_{name}", 0.0) / ratio
         if moved > DEGREES and not units_given:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.errors import LogError
 from dalembert.logs.channels import ChannelMap, read_channels
-from dalembert.logs.checks import Scan, check_signals
+from dalembert.logs.checks import SLUGGISH, Scan, check_signals
 from dalembert.logs.clock import read_clock
 from dalembert.logs.layout import Layout, lay_out
 from dalembert.logs.log import Array, Block, Log, LogInfo, LogSource, sealed
@@ -56,6 +56,9 @@ class _Opened:
 
     def info(self, samples: int, start: float, period: float, notes: tuple[str, ...]) -> LogInfo:
         layout, payload = self.layout, self.channels.payload
+        if period > SLUGGISH and layout.time.unit == 1.0:
+            asked = f"one sample every {period:.3g} s: is the time in seconds? Else give its unit in a channels file"
+            notes = (*notes, asked)
         return LogInfo(
             name=_stem(self.path), path=str(self.path), sha256=file_hash(self.path), robot=self.robot.name,
             motors=self.robot.motor_names, positions=layout.positions, torques=layout.torques,

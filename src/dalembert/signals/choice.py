@@ -59,7 +59,7 @@ def choose(q: Array, rate: float, samples: int, cutoff: float | None = None, dec
         )
     if decimate is None:
         acceleration = float(np.median(_band(found, 4, cutoff or rate / 2.0)))
-        wanted = int(0.4 * rate / max(acceleration, _KEPT_MOTIONS * motion))
+        wanted = int(0.4 * rate / max(acceleration, _KEPT_MOTIONS * motion, float(found.frequency[1])))
         least = math.ceil(0.4 * rate / (FLAT * cutoff)) if cutoff > 0.0 else 1
         most = max(1, samples // _LEAST_ROWS)
         decimate = max(1, min(max(wanted, least), most))

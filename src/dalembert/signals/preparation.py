@@ -27,6 +27,9 @@ from dalembert.signals.windows import windows
 
 __all__ = ["Motion", "SignalPlan", "SignalSettings", "plan", "prepare", "prepared"]
 
+# A speed that changes within one sample by this many times its RMS is no motion: the fastest steps of smooth logs, at
+# rest nearly always, stay below 5. Quantised positions change by a step or two.
+_JUMP, _JUMP_STEPS = 30.0, 20.0
 _FIRST_LOOK = 1 << 19  # samples from which spectra and noise are estimated: the start of a long log
 
 
@@ -107,8 +110,13 @@ def plan(source: LogSource, settings: SignalSettings | None = None) -> SignalPla
     settings = SignalSettings() if settings is None else settings
     info = source.info
     q, tau = _first_look(source)
-    chosen = choose(q, info.rate, info.samples, settings.cutoff, settings.decimate)
+    try:
+        chosen = choose(q, info.rate, info.samples, settings.cutoff, settings.decimate)
+    except UsageError as error:
+        raise UsageError(f"log {info.name!r}: {error}") from None
     lowpass = Butterworth(chosen.cutoff, info.rate, settings.order) if chosen.cutoff > 0.0 else None
+    step = quantisation_step(q)
+    _refuse_jumps(q, step, info)
     differences = settings.differences
     border = border_samples(lowpass, differences) if settings.border is None else settings.border
     border = max(border, differences.margin)
@@ -136,10 +144,27 @@ def plan(source: LogSource, settings: SignalSettings | None = None) -> SignalPla
     return SignalPlan(
         info=info, settings=settings, lowpass=lowpass, border=border, samples=samples,
         decimation=decimation_filter(chosen.decimate, settings.decimation),
-        position_noise=sealed(sigma), position_step=sealed(quantisation_step(q)), velocity_noise=sealed(rattle),
+        position_noise=sealed(sigma), position_step=sealed(step), velocity_noise=sealed(rattle),
         torque_noise=sealed(noise_sigma(tau, info.rate) if tau.size else np.zeros(0)),
         slow=sealed(slow), reach=reach, notes=tuple(notes),
     )  # fmt: skip
+
+
+def _refuse_jumps(q: Array, step: Array, info: LogInfo) -> None:
+    """LogError where a position jumps as no motion does: a full turn lost, a dropout."""
+    change = np.diff(q, axis=0)
+    if len(change) < 2:
+        return
+    jerk = np.abs(np.diff(change, axis=0))
+    limit = np.maximum(_JUMP * np.sqrt(np.mean(change**2, axis=0)), _JUMP_STEPS * step)
+    for j in np.flatnonzero((jerk > np.where(limit > 0.0, limit, np.inf)).any(axis=0)):
+        places = np.flatnonzero(jerk[:, j] > limit[j])
+        k = int(places[0]) + int(np.argmax(np.abs(change[places[0] : places[0] + 2, j])))
+        raise LogError(
+            f"log {info.name!r}: position {info.positions[j]!r} jumps by {change[k, j]:.4g} between samples {k + 1} "
+            f"and {k + 2} ({len(places)} such changes of speed in all), expected a continuous motion; unwrap full "
+            "turns, or repair the log there"
+        )
 
 
 def _first_look(source: LogSource) -> tuple[Array, Array]:

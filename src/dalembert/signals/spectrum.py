@@ -30,6 +30,6 @@ class Spectrum:
 def power_spectrum(x: Array, rate: float, segment: int = _SEGMENT) -> Spectrum:
     """Welch's averaged periodogram of ``x`` (n, k), means removed; the Hann window takes a trend to below the floor."""
     if len(x) < 16:
-        raise UsageError(f"{len(x)} samples for a spectrum, expected at least 16")
+        raise UsageError(f"{len(x)} samples are too few for a spectrum, expected at least 16")
     frequency, power = signal.welch(x, rate, nperseg=min(segment, len(x)), axis=0, detrend="constant")
     return Spectrum(sealed(np.asarray(frequency, dtype=np.float64)), sealed(np.asarray(power, dtype=np.float64)))
