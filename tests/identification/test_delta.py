@@ -15,7 +15,7 @@ from dalembert.identification.fitted import fitted
 from dalembert.identification.identify import Identification, identify
 from dalembert.identification.physical import Physical
 from dalembert.identification.sdp import Sdp
-from dalembert.model import Model, build_model
+from dalembert.model import build_model
 from dalembert.parameters import inertial_names, is_physical
 from dalembert.simulation.synthetic import random_recording
 from dalembert.studies.delta_priors import FAMILIES, heavy, light
@@ -25,19 +25,15 @@ RUNS, FAMILY = 4, Fourier(5, 5.0)
 COUPLED = 0.01  # of sqrt(M_ii M_jj): an element smaller than this is measured by what it could be
 
 
-def wide(model: Model) -> Model:
-    """The same robot; what a drive turns alone may move as far as the drive."""
-    robot = model.robot
-    own = {c: robot.limits[m.name] for m in robot.motors for c, _ in m.turns if c in model.independent}
-    return build_model(replace(robot, limits={**robot.limits, **own}))
-
-
 @pytest.fixture(scope="module", params=FAMILIES)
 def case(request):
     """A robot of which nothing is known, logs of it, and a motion it is judged on."""
     name, rng = request.param, np.random.default_rng(5)
-    model = wide(model_of(name))
-    paths = [fourier_within_limits(model, FAMILY, rng) for _ in range(RUNS + 1)]
+    model = model_of(name)
+    limits = dict(model.robot.limits)
+    # what a drive turns alone may move as far as the drive
+    limits |= {c: limits[m.name] for m in model.robot.motors for c, _ in m.turns if c in model.independent}
+    paths = [fourier_within_limits(model, FAMILY, rng, limits=limits) for _ in range(RUNS + 1)]
     runs = [random_recording(model, rng, path=path, name=f"run{k}") for k, path in enumerate(paths)]
     blank = build_model(replace(model.robot, nominal={}))
     return name, blank, [run.log for run in runs[1:]], runs[0].motion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dalembert.errors import ClosureError, UsageError
 from dalembert.model import Model
 from dalembert.motion import Closer
+from dalembert.robot import Limit
 
 __all__ = ["Fourier", "FourierPath", "fourier_within_limits", "random_fourier"]
 
@@ -116,11 +118,19 @@ class FourierPath:
         return FourierPath(self.family, self.centre, factor * self.sine, factor * self.cosine)
 
 
-def fourier_within_limits(model: Model, family: Fourier, rng: np.random.Generator, share: float = 0.9) -> FourierPath:
-    """A random motion that uses ``share`` of what the robot's limits allow in position, velocity and acceleration.
+def fourier_within_limits(
+    model: Model,
+    family: Fourier,
+    rng: np.random.Generator,
+    share: float = 0.9,
+    limits: Mapping[str, Limit] | None = None,
+) -> FourierPath:
+    """A random motion that uses ``share`` of what the limits allow in position, velocity and acceleration.
 
     Coordinate by coordinate first, then all together until the motors keep theirs too and every loop closes.
+    ``limits`` of coordinates and motors take the place of the robot's own.
     """
+    limits = model.robot.limits if limits is None else limits
     free = random_fourier(model, family, rng, 1.0)
     t: Array = np.linspace(0.0, family.duration, _GRID * family.harmonics, endpoint=False)
     home = np.array(free.centre)
@@ -128,9 +138,9 @@ def fourier_within_limits(model: Model, family: Fourier, rng: np.random.Generato
     x, xd, xdd = free(t)
     swing, rate, acceleration = (np.abs(a).max(axis=0) for a in (x - home, xd, xdd))
     for k, name in enumerate(model.independent):
-        if name not in model.robot.limits:
+        if name not in limits:
             continue
-        limit = model.robot.limits[name]
+        limit = limits[name]
         if np.isfinite(limit.upper - limit.lower):
             middle[k], room[k] = 0.5 * (limit.lower + limit.upper), 0.5 * (limit.upper - limit.lower)
         room[k] = min(room[k] / swing[k], limit.velocity / rate[k], limit.acceleration / acceleration[k])
@@ -138,21 +148,21 @@ def fourier_within_limits(model: Model, family: Fourier, rng: np.random.Generato
     for centre in (middle, home):
         found = FourierPath(family, centre, size * free.sine, size * free.cosine)
         for _ in range(_SHRINKS):
-            if _keeps_limits(model, found, t, share):
+            if _keeps_limits(model, found, t, share, limits):
                 return found
             found = found.scaled(_SHRINK)
     raise UsageError(f"robot {model.robot.name!r}: no random motion keeps the limits, expected home well within them")
 
 
-def _keeps_limits(model: Model, path: FourierPath, t: Array, share: float) -> bool:
+def _keeps_limits(model: Model, path: FourierPath, t: Array, share: float, limits: Mapping[str, Limit]) -> bool:
     """Whether all coordinates and motors with limits keep ``share`` of them on the instants ``t``."""
     try:
         motion = Closer(model, given="independent").motion(*path(t), t)
     except ClosureError:
         return False
-    limited = [(name, row) for name, row in _rows(model).items() if name in model.robot.limits]
+    limited = [(name, row) for name, row in _rows(model).items() if name in limits]
     for name, row in limited:
-        limit = model.robot.limits[name]
+        limit = limits[name]
         x, xd, xdd = motion.y @ row, motion.yd @ row, motion.ydd @ row
         fast = max(np.abs(xd).max() / limit.velocity, np.abs(xdd).max() / limit.acceleration)
         if x.min() < limit.lower or x.max() > limit.upper or fast > share * _ROUNDING:

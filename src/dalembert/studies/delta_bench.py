@@ -90,9 +90,8 @@ class Bench:
         bounds = {**robot.limits, **limits}
         # a coordinate with a drive of its own may do what that one can
         own = {c: bounds[m.name] for m in robot.motors for c, _ in m.turns if c in self.model.independent}
-        model = build_model(replace(robot, limits={**bounds, **own}))
         rng = np.random.default_rng(seed)
-        return [fourier_within_limits(model, _FAMILY, rng) for _ in range(count)]
+        return [fourier_within_limits(self.model, _FAMILY, rng, limits={**bounds, **own}) for _ in range(count)]
 
     def believed(self, prior: Prior) -> Array:
         """Standard parameters (p,) of a prior on equal legs, zero where it says nothing."""
