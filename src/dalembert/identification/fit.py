@@ -102,9 +102,9 @@ class Fit(Plotted):
         sigma = estimate.sigma
         parameters = []
         for i, name in enumerate(estimate.names):
-            value = float(estimate.values[i])
-            spread = None if sigma is None or not estimate.determined[i] else float(sigma[i])
-            low, high = intervals[i] if intervals is not None else (None, None)
+            value, known = float(estimate.values[i]), bool(estimate.determined[i])
+            spread = None if sigma is None or not known else float(sigma[i])
+            low, high = intervals[i] if intervals is not None and known else (None, None)
             verdict, hint = verdicts.get(name, ("", ""))
             parameters.append(
                 FitParameter(
@@ -112,7 +112,7 @@ class Fit(Plotted):
                     value,
                     unit=units.get(name, ""),
                     sigma=spread,
-                    sigma_robust=None if robust is None else float(robust[i]),
+                    sigma_robust=None if robust is None or not known else float(robust[i]),
                     relative_sigma=None if spread is None or value == 0.0 else spread / abs(value),
                     low=None if low is None else float(low),
                     high=None if high is None else float(high),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -43,7 +44,9 @@ def fit_lines(fit: Fit) -> list[str]:
         (r.name, f"{r.rows} rows", f"RMS {r.rms:.4g} {r.unit}", f"{100.0 * r.relative_error:.2f} %") for r in fit.rows
     ]
     lines += ["", "torque error of each row group", *aligned(cells, right=(1, 3), indent="  ")]
-    return lines + _help(fit.parameters)
+    lines += _help(fit.parameters)
+    doubts = fit.provenance.get("doubts", ())
+    return lines + (["", "doubtful", *(f"  {doubt}" for doubt in doubts)] if doubts else [])
 
 
 def _cells(p: FitParameter) -> tuple[str, ...]:
@@ -122,11 +125,11 @@ def needs(parameters: Sequence[FitParameter]) -> tuple[tuple[Need, ...], tuple[s
     for p in parameters:
         if not p.hint:
             continue
-        need, _, tail = p.hint.partition("; ")
-        owner = p.name.partition("_")[2]
-        found.setdefault((p.verdict, need.replace(f"of {owner}", "of {}")), []).append(p.name)
+        need, moves, tail = p.hint.partition("; moves ")
+        owner = re.escape(p.name.partition("_")[2])
+        found.setdefault((p.verdict, re.sub(rf"\bof {owner}\b", "of {}", need)), []).append(p.name)
         if tail:
-            together.append(f"{p.name} {tail}")
+            together.append(f"{p.name}{moves.removeprefix(';')}{tail}")
     out = []
     for verdict in (Verdict.NOT, Verdict.WEAK):
         for (graded, need), names in found.items():

@@ -13,6 +13,8 @@ from dalembert.errors import EstimationError
 from dalembert.identification.base import nominal_values
 from dalembert.identification.choose_friction import nonnegative_columns
 from dalembert.identification.constraints import Constraints
+from dalembert.identification.dependence import dependence
+from dalembert.identification.doubts import doubts
 from dalembert.identification.drive import calibrated, find_gains, unknown_motors
 from dalembert.identification.essential import Essential, Reduction
 from dalembert.identification.fit import Fit
@@ -25,7 +27,7 @@ from dalembert.identification.outcome import own_scales
 from dalembert.identification.physical import Physical
 from dalembert.identification.prepare import Prepared, Progress, prepare_problem, silent
 from dalembert.identification.prior import Prior
-from dalembert.identification.problem import Estimate, Estimator
+from dalembert.identification.problem import Estimate, Estimator, Status
 from dalembert.identification.sdp import Sdp
 from dalembert.identification.simulating import Simulating
 from dalembert.identification.substitution import keeping
@@ -66,9 +68,9 @@ class Identification(Fit):
 
 
 def solve(prepared: Prepared, estimator: Estimator, *, robust: bool = True, gains: Gains | None = None) -> Uncertain:
-    """The estimate and its robust covariance (None where the estimate has no use for one)."""
+    """The estimate and its robust covariance (None where there is none: too few rows, no torque, no optimum)."""
     estimate = estimator.estimate(prepared.problem)
-    if not robust or not estimate.status.ok:
+    if not robust or estimate.status not in (Status.CONVERGED, Status.RANK_DEFICIENT):
         return Uncertain(estimate, gains=gains)
     return covariances(prepared, estimate, gains)
 
@@ -187,6 +189,7 @@ def make_fit(
         "logs": [_log_record(run) for run in prepared.rigid.runs],
         "settings": dict(estimate.settings),
         "notes": list(prepared.notes),
+        "doubts": list(doubts(prepared.problem, estimate, robust)),
         **(extra or {}),
     }  # fmt: skip
     return Fit.of(
@@ -207,7 +210,10 @@ def _verdicts(prepared: Prepared, estimate: Estimate, robust: Robust | None) -> 
     """Verdict and hint of every parameter."""
     if robust is None:
         return {}
-    found = assess(prepared.problem, estimate, robust)
+    base, known = prepared.base, dependence(prepared)
+    named = zip(base.independent, base.base_names, strict=True)
+    shows = {name: known.get(base.names[column], "") for column, name in named}
+    found = assess(prepared.problem, estimate, robust, shows=shows)
     return {a.name: (str(a.verdict), a.hint) for a in found}
 
 

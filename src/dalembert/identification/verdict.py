@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 import numpy as np
 
@@ -96,8 +97,11 @@ def assess(
     level: float = 0.95,
     thresholds: Thresholds | None = None,
     hints: Callable[[str], str] | Mapping[str, str] | None = None,
+    shows: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Assessment, ...]:
-    """One assessment per value of an estimate. ``hints``: the motion a parameter needs, by name."""
+    """One assessment per value of an estimate. ``hints``: the motion a parameter needs, by name; ``shows``: the motions
+    it shows in.
+    """
     limit = thresholds or Thresholds()
     intervals = robust.intervals(estimate.values, level)
     norms = np.sqrt(sum(np.sum(f.R[:, list(problem.kept)] ** 2, axis=0) for f in problem.factors))
@@ -111,7 +115,10 @@ def assess(
         verdict = Verdict.NOT
         if estimate.determined[i]:
             verdict = _grade(relative, float(torque[i]), low <= 0.0 <= high, limit)
-        hint = "" if verdict is Verdict.WELL else _hint(name, i, estimate, related, limit, hints)
+        hint = ""
+        if verdict is not Verdict.WELL:
+            needs = hints.get(name) if isinstance(hints, Mapping) else (hints or default_hint)(name)
+            hint = _hint(i, needs or default_hint(name), shows.get(name, ""), estimate, related, limit)
         out.append(Assessment(name, verdict, low, high, float(relative), float(torque[i]), hint))
     return tuple(out)
 
@@ -122,22 +129,11 @@ def _grade(relative: float, torque: float, zero: bool, limit: Thresholds) -> Ver
     return Verdict.WEAK if relative < limit.weak or torque < limit.weak_torque else Verdict.NOT
 
 
-def _hint(
-    name: str,
-    index: int,
-    estimate: Estimate,
-    related: Array,
-    limit: Thresholds,
-    hints: Callable[[str], str] | Mapping[str, str] | None,
-) -> str:
-    if isinstance(hints, Mapping):
-        motion = hints.get(name) or default_hint(name)
-    else:
-        motion = (hints or default_hint)(name)
+def _hint(index: int, motion: str, shows: str, estimate: Estimate, related: Array, limit: Thresholds) -> str:
     others = np.abs(related[index])
     others[index] = 0.0
     partner = int(np.argmax(others)) if len(others) > 1 else index
-    text = f"needs {motion}"
+    text = f"needs {motion}" + (f"; shows in {shows}" if shows else "")
     if others[partner] >= limit.correlated:
         with_ = estimate.names[partner]
         text += f"; moves together with {with_} (correlation {related[index, partner]:+.2f})"

@@ -127,7 +127,9 @@ def plan(source: LogSource, settings: SignalSettings | None = None) -> SignalPla
             f"(cutoff {chosen.cutoff:g} Hz) and decimation by {chosen.decimate} needs at least one frame"
         )
     sigma = noise_sigma(q, info.rate) if len(q) >= 16 else np.zeros(q.shape[1])
-    rattle = velocity_noise(sigma, info.rate, lowpass, differences)
+    # no velocity is known better than its position's last digit: a joint that stands still has none
+    digit = np.finfo(float).eps * np.max(np.abs(q), axis=0, initial=0.0)
+    rattle = np.maximum(velocity_noise(sigma, info.rate, lowpass, differences), digit * info.rate)
     slow, reach = np.zeros(q.shape[1]), 0
     notes = list(chosen.reasons)
     kept = 0.4 * info.rate / chosen.decimate

@@ -1,0 +1,96 @@
+"""Which motions an inertial parameter shows in: accelerations and speeds of which coordinates, or the torque at rest.
+
+Evaluated along the logs themselves, with every independent velocity and acceleration in turn as large as the liveliest
+one of its kind (angles, slides) is in the log: the parts of a column of W that a parameter gets from each tell which
+motion shows it, or would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+
+from dalembert.identification.prepare import Prepared
+from dalembert.identification.rows import Array
+from dalembert.parameters import INERTIAL
+
+__all__ = ["dependence"]
+
+_STATES = 40  # configurations along the logs
+_FIRST = 100_000  # samples of each log they are taken from: closing the loops of a long one again takes long
+_SHOWN = 0.2  # share of the largest part (as a norm) from which a motion is named
+_MOST = 3  # motions named
+
+
+def dependence(prepared: Prepared) -> Mapping[str, str]:
+    """What moves each inertial column into the torque, in words: ``acceleration of j1, speeds of j1 and j2 together``.
+
+    Friction, rotors and offsets say by their names what they need.
+    """
+    y, v, vd = _states(prepared)
+    model, names = prepared.model, prepared.model.independent
+    r = model.r
+    rest = np.zeros((len(y), r))
+    still = _columns(prepared, y, rest, rest)
+    parts = {"torque at rest": _norm(still)}
+    speeds = {}
+    for k, name in enumerate(names):
+        only = np.eye(r)[k]
+        parts[f"acceleration of {name}"] = _norm(_columns(prepared, y, rest, only * vd) - still)
+        speeds[k] = _columns(prepared, y, only * v, rest) - still
+        parts[f"speed of {name}"] = _norm(speeds[k])
+    for k, m in combinations(range(r), 2):
+        both = _columns(prepared, y, (np.eye(r)[k] + np.eye(r)[m]) * v, rest) - still
+        parts[f"speeds of {names[k]} and {names[m]} together"] = _norm(both - speeds[k] - speeds[m])
+    sizes = np.array(list(parts.values()))
+    return {
+        name: _words(list(parts), size)
+        for name, size in zip(prepared.ties.names, sizes.T, strict=True)
+        if name.partition("_")[0] in INERTIAL
+    }
+
+
+def _words(motions: list[str], size: Array) -> str:
+    """The motions of the largest parts."""
+    order = np.argsort(-size, kind="stable")[:_MOST]
+    return ", ".join(motions[k] for k in order if size[k] > _SHOWN * size[order[0]])
+
+
+def _states(prepared: Prepared) -> tuple[Array, Array, Array]:
+    """Configurations spread along the logs, and velocities and accelerations of the independent coordinates (r,)."""
+    model = prepared.model
+    pick = model.position_map("independent")
+    ys, squares, count = [], np.zeros((2, model.r)), 0
+    for run in prepared.rigid.runs:
+        step = max(1, min(run.plan.samples, _FIRST) * len(prepared.rigid.runs) // _STATES)
+        seen = 0
+        for signals, (y, yd, ydd) in prepared.rigid.motion(run):
+            ys.append(y[-signals.first % step :: step])
+            squares += [np.sum((yd @ pick.T) ** 2, axis=0), np.sum((ydd @ pick.T) ** 2, axis=0)]
+            seen += len(y)
+            if seen >= _FIRST:
+                break
+        count += seen
+    angle = {s.coordinate: s.is_angle for body in model.robot.bodies for s in body.joint.steps}
+    kind = np.array([angle[name] for name in model.independent])
+    largest = np.zeros((2, model.r))
+    for alike in (kind, ~kind):
+        largest[:, alike] = np.sqrt(squares[:, alike] / count).max(axis=1, initial=0.0)[:, None]
+    v, vd = np.where(largest > 0.0, largest, 1.0)
+    return np.concatenate(ys), v, vd
+
+
+def _columns(prepared: Prepared, y: Array, v: Array, vd: Array) -> Array:
+    """Columns (n, k, p) of the rigid model at independent velocities and accelerations."""
+    model = prepared.model
+    shape = (len(y), model.r)
+    out = model.motion_kernel()(y, np.broadcast_to(v, shape), np.broadcast_to(vd, shape))
+    w = model.regressor(y, np.asarray(out["yd"]), np.asarray(out["ydd"]), prepared.rigid.projection)
+    return np.asarray(w) @ prepared.ties.matrix
+
+
+def _norm(w: Array) -> Array:
+    """Size of each column (p,)."""
+    return np.asarray(np.sqrt(np.sum(w**2, axis=(0, 1))))
