@@ -53,7 +53,6 @@ _HELD_OUT, _POINTS = 6, 300  # other motions whose torque is predicted, and thei
 _NOISE = 5.0  # times the 2 % of the RMS torque that a design assumes
 _CORNER = 25.0  # [Hz] of the coloured noise
 _UNWEIGHTED = "logdet, no weights"
-_DEFAULT = "logdet"
 
 
 @dataclass(frozen=True)
@@ -217,8 +216,28 @@ def rows_of(name: str, every: Sequence[Judged]) -> list[dict[str, object]]:
 
 
 def run(cases: Sequence[str] = (), number: int = 28, logs: int = 5, budget: float = 4.0) -> list[dict[str, object]]:
-    """Every case."""
-    return [row for name in cases or CASES for row in rows_of(name, judged(CASES[name], number, logs, budget))]
+    """Every case, and the criteria over all of them."""
+    rows = [row for name in cases or CASES for row in rows_of(name, judged(CASES[name], number, logs, budget))]
+    return [*rows, *summary(rows)] if len(cases or CASES) > 1 else rows
+
+
+def summary(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """Mean rank correlation of each criterion over the cases, best first; geometric means of the gains."""
+    out = []
+    for criterion in dict.fromkeys(str(row["criterion"]) for row in rows):
+        row: dict[str, object] = {"case": "all", "criterion": criterion, "motions": ""}
+        own = [r for r in rows if r["criterion"] == criterion]
+        for key in list(rows[0])[3:]:
+            values = [float(str(r[key])) for r in own if r[key] != ""]
+            if "rank" in key and values:
+                row[key] = round(float(np.mean(values)), 3)
+            elif "random" in key and values:
+                row[key] = round(float(np.exp(np.mean(np.log(values)))), 2)
+            else:
+                row[key] = ""
+        out.append(row)
+    ranks = [key for key in rows[0] if "rank" in key]
+    return sorted(out, key=lambda row: -sum(float(str(row[k])) if row[k] != "" else 9.0 for k in ranks))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Designed motions beside those the papers recorded, on the papers' robots: same duration, same limits, same noise.
 
 Orthoglide [Guegan03, section 5.1]: of 100 trajectories between random positions of the drives the 10 of best condition
-number, at the speed the limits allow. 3PRRR [Fontes17, figure 3]: every slide to -60 mm, to 60 mm and back, then five
-squares with the slides blocked, each turned 10 degrees more, as fast as the limits allow. Legs are tied, as in both
-papers.
+number, at the speed the limits allow. 3PRRR [Fontes17, section 3]: the slides to one side, to the other and back with
+the cranks fixed, then five squares with the slides blocked, each turned 10 degrees more (figure 3), as far and as fast
+as the limits allow. Legs are tied, as in both papers.
 
-Total variance: of the base parameters relative to their values (A), of torque predicted for other motions (V), and the
-volume of the confidence ellipsoid as a mean factor on the variances (D). Expected values, for torque noise of 2 % of
-the RMS torque of random motions at 1 kHz.
+Total variance: sum over the base parameters, relative to their values (A) and in SI units; of torque predicted for
+other motions (V); and the volume of the confidence ellipsoid as a mean factor on the variances (D). Expected values,
+for torque noise of 2 % of the RMS torque of random motions at 1 kHz.
 
     python benchmarks/bench_papers.py [orthoglide] [3prrr]
 """
@@ -27,6 +27,7 @@ from dalembert.excitation import Effort, Fourier, Limits, Noise, criterion_of, d
 from dalembert.excitation.belief import beliefs_of
 from dalembert.excitation.criteria import condition_number
 from dalembert.excitation.information import Information
+from dalembert.excitation.states import Motion
 from dalembert.excitation.task import Task
 from dalembert.model import Model, build_model
 from dalembert.motion import Closer
@@ -61,8 +62,6 @@ class Told:
 
 def informed(information: Information, y: Array, yd: Array, ydd: Array, noise: Noise) -> Array:
     """Information of a motion sampled at ``_FINE``, as recorded at the rate of the noise."""
-    from dalembert.excitation.states import Motion
-
     nothing = np.zeros((len(y), information.model.r))
     m = Motion(nothing, nothing, nothing, y, yd, ydd)
     return information.matrix(m) * (noise.rate / _FINE)
@@ -118,48 +117,63 @@ def orthoglide(model: Model, limits: Limits, information: Information, noise: No
 
 
 def squares(model: Model, limits: Limits, information: Information, noise: Noise) -> Told:
-    """The slides one after another, then five squares; each part as fast as the limits let it be."""
-    names = _PLANNED["3prrr"]
-    home = home_of(model, names)
-    runs = []
-    for k in (1, 2, 3):
-        way = np.tile(home, (4, 1))
-        way[1:3, names.index(f"zeta{k}")] = [-0.06, 0.06]
-        runs.append(way)
-    reach = limits.motion["pose.x"].upper
-    for corners in rotated_squares(np.sqrt(2.0) * reach):
-        way = np.tile(home, (len(corners) + 3, 1))
-        way[1:-1, :2] = np.vstack([corners, corners[:1]])
-        runs.append(way)
+    """All slides together with the cranks fixed, then five squares of the platform with the slides blocked."""
+    cranks = build_model(model.robot, independent=_CRANKS)
+    reach = _largest(lambda reach: _fits(cranks, limits, _slides(cranks, reach), 2.0), 0.005, 0.06)
+    runs = [(cranks, _slides(cranks, reach))]
+    side = _largest(lambda side: all(_fits(model, limits, way, 2.0) for way in _squares(model, side)), 0.01, 0.12)
+    runs += [(model, way) for way in _squares(model, side)]
     total, seconds = np.zeros((information.size,) * 2), 0.0
-    for way in runs:
-        state, duration = _quickest(model, limits, way, names)
-        total += informed(information, *state, noise)
-        seconds += duration
+    for own, way in runs:
+        move = 1.0 / _largest(lambda pace, own=own, way=way: _fits(own, limits, way, 1.0 / pace), 0.5, 200.0)
+        path = moves(way, move)
+        total += informed(information, *_followed(own, path), noise)
+        seconds += float(path.end[-1])
     return Told(total, seconds)
 
 
-def _quickest(model: Model, limits: Limits, way: Array, names: tuple[str, ...]) -> tuple[tuple[Array, ...], float]:
-    """Moves of equal times between points, as quick as the limits let them be."""
-    low, high = 0.005, 2.0
-    for _ in range(14):
-        middle = np.sqrt(low * high)
-        path = moves(way, middle)
-        t = np.arange(0.0, float(path.end[-1]), 1.0 / _FINE)
-        try:
-            m = Closer(model, given="independent").motion(*path(t), t)
-            fits = allowed(model, limits, m.y, m.yd, m.ydd) <= 1.0
-        except ClosureError:
-            fits = False
-        low, high = (low, middle) if fits else (middle, high)
-    path = moves(way, high)
+def _slides(model: Model, reach: float) -> Array:
+    """From home with all slides to ``-reach``, ``reach`` and back."""
+    way = np.tile(home_of(model, model.independent), (4, 1))
+    way[1:3, ::2] = [[-reach], [reach]]
+    return way
+
+
+def _squares(model: Model, side: float) -> list[Array]:
+    """From home round a square and back, five of them (points, coordinates)."""
+    home = home_of(model, model.independent)
+    ways = []
+    for corners in rotated_squares(side):
+        way = np.tile(home, (len(corners) + 3, 1))
+        way[1:-1, :2] = np.vstack([corners, corners[:1]])
+        ways.append(way)
+    return ways
+
+
+def _followed(model: Model, path: Moves) -> tuple[Array, Array, Array]:
     t = np.arange(0.0, float(path.end[-1]), 1.0 / _FINE)
     m = Closer(model, given="independent").motion(*path(t), t)
-    assert allowed(model, limits, m.y, m.yd, m.ydd) <= 1.0 + 1e-9
-    del names
-    return (m.y, m.yd, m.ydd), float(path.end[-1])
+    return m.y, m.yd, m.ydd
 
 
+def _fits(model: Model, limits: Limits, way: Array, move: float) -> bool:
+    """Whether moves of equal times between points keep the limits."""
+    try:
+        return allowed(model, limits, *_followed(model, moves(way, move))) <= 1.0
+    except ClosureError:
+        return False
+
+
+def _largest(fits: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest number that fits, by bisection on a logarithmic scale to 1 %."""
+    assert fits(low)
+    while high > 1.01 * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+_CRANKS = ("zeta1", "theta1", "zeta2", "theta2", "zeta3", "theta3")
 _PLANNED = {
     "orthoglide": ("pose.x", "pose.y", "pose.z"),
     "3prrr": ("pose.x", "pose.y", "pose.angle", "zeta1", "zeta2", "zeta3"),
@@ -205,6 +219,7 @@ def compared(name: str) -> list[dict[str, object]]:
                 "shown": f"{rank if key == 'paper' else len(m)} of {len(m)}",
                 "condition": round(condition_number(m), 1),
                 "relative variance: paper / it": round(base["relative"] / own["relative"], 1),
+                "variance in SI: paper / it": round(base["SI"] / own["SI"], 1),
                 "torque variance: paper / it": round(base["torque"] / own["torque"], 1),
                 "variance by volume: paper / it": round(base["logdet"] / own["logdet"], 1),
             }
@@ -213,11 +228,12 @@ def compared(name: str) -> list[dict[str, object]]:
 
 
 def _measures(m: Array, context: object) -> dict[str, float]:
-    """Total relative variance, total variance of torque, geometric mean of the variances."""
+    """Total variance relative to the prior values, of torque, in SI units; geometric mean of the variances."""
     out = {}
     for name in ("relative", "torque", "logdet"):
         value = criterion_of(name).value(m, context)[0]  # type: ignore[arg-type]
         out[name] = float(np.exp(value / len(m) if name == "logdet" else value))
+    out["SI"] = float(np.trace(np.linalg.inv(m)))
     return out
 
 
