@@ -263,7 +263,10 @@ def _step(robot: Closed, y: np.ndarray, v: np.ndarray, dt: float) -> tuple[np.nd
     return y, v
 
 
-@pytest.mark.parametrize("name", ["four-bar-axis", "five-bar", "redundant-planar", "delta-body", "rssr-universal"])
+FALLING = ["four-bar-axis", "five-bar", "redundant-planar", "delta-body", "rssr-universal", "6ups-point"]
+
+
+@pytest.mark.parametrize("name", FALLING)  # the catalog's: tests/simulation/test_conservation.py
 def test_free_motion_conserves_energy_at_fourth_order(name: str) -> None:
     """No friction: the drift of kinetic plus potential energy falls sixteen-fold when the step is halved."""
     robot = _conservative(name)
