@@ -46,8 +46,10 @@ def own_scales(problem: Problem) -> tuple[Array, Array]:
         own = solve_linear(factor.R[:, columns], factor.R[:, -1])
         left = problem.rows.dof_share * factor.count - own.rank
         residual = own.residual
-        if left <= 0.0 < factor.count:
-            # too few rows for equations of their own: the residual of the common solution, without a correction
+        passive = problem.torque_norm > 0.0 and not factor.R[:, -1].any()
+        if (left <= 0.0 or passive) and factor.count > 0.0:
+            # too few rows for equations of their own, or a passive joint's, which pi = 0 would meet exactly: the
+            # residual of the common solution, without a correction
             if common is None:
                 common = solve_linear(
                     problem.weighted(np.ones(len(sigma)))[:, columns],
