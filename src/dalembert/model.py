@@ -22,7 +22,7 @@ __all__ = ["Given", "Model", "build_model"]
 
 Array = NDArray[np.float64]
 Parameters = ArrayLike | Literal["nominal"]
-Given = Literal["sensors", "independent"]
+Given = Literal["sensors", "independent", "motors"]
 
 
 class Model:
@@ -175,7 +175,7 @@ class Model:
         """Rows (n_s, n_y) of the positions a motion is given by: ``theta = rows @ y``."""
         if given == "independent":
             return self.robot.linear_map([((name, 1.0),) for name in self.independent])
-        return self.robot.sensor_map()
+        return self.robot.motor_map() if given == "motors" else self.robot.sensor_map()
 
     def newton_kernel(self, given: Given = "sensors") -> Kernel:
         """y, theta, weight -> y after one Newton step towards ``c = 0`` and the given ``theta``, and what was left

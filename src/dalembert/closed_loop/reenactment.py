@@ -75,7 +75,7 @@ class Reenactment:
             raise EstimationError(
                 f"{self.method}: log {info.name!r} has unknown torque constants, expected numbers in its channel map"
             )
-        names = (*model.robot.motor_names, *(sensor.name for sensor in model.robot.sensors))
+        names = tuple(model.robot.readings)
         if self.positions and info.positions != names:
             missing = [name for name in names if name not in info.positions]
             raise EstimationError(f"{self.method}: log {info.name!r} has no position of {', '.join(missing)}")

@@ -72,9 +72,8 @@ class StandIn:
         blocks, cut = list(log.blocks(_BLOCK)), slice(first - begin, last - begin)
         tau, measured = (np.concatenate([getattr(block, name) for block in blocks])[cut] for name in ("tau", "q"))
         robot = model.robot
-        positions = (*robot.motor_names, *(s.name for s in robot.sensors))
         info = replace(
-            info, positions=positions, velocities=(), accelerations=(), samples=last - first,
+            info, positions=tuple(robot.readings), velocities=(), accelerations=(), samples=last - first,
             start=info.start + (first - begin) * info.period,
         )  # fmt: skip
         at = np.arange(first, last) / info.rate

@@ -126,7 +126,7 @@ class _C:
             *_listed("y, yd, ydd: tree coordinates and rates", model.coordinates),
             *_listed("v: independent velocities", model.independent),
             *_listed("tau: motors", source.robot.motor_names),
-            *_listed("theta: measured positions", [*source.robot.motor_names, *(s.name for s in source.robot.sensors)]),
+            *_listed("theta: measured positions", tuple(source.robot.readings)),
             *_listed("effort", source.robot.motor_names if self._by_motor else model.independent),
             *_listed("beta: base parameters", source.symbols),
             *(f" * Note: {_comment(text)}" for text in source.notes),

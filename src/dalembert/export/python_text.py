@@ -14,10 +14,9 @@ def python_text(functions: Functions) -> str:
     source, model = functions.source, functions.source.model
     d = functions.dynamics
     parts = [_HEAD.format(robot=source.robot.name.replace('"', "'"), made=MADE_BY, method=source.fit.method)]
-    sensors = [*source.robot.motor_names, *(s.name for s in source.robot.sensors)]
     names = {
         "COORDINATES": list(model.coordinates), "INDEPENDENT": list(model.independent),
-        "MOTORS": list(source.robot.motor_names), "SENSORS": sensors,
+        "MOTORS": list(source.robot.motor_names), "SENSORS": list(source.robot.readings),
         "EFFORTS": list(source.robot.motor_names if d.n >= d.r else model.independent),
         "PARAMETERS": list(source.symbols), "NOTES": list(source.notes),
     }  # fmt: skip

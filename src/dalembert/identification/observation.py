@@ -96,7 +96,7 @@ class LogRows:
 
     def _check(self) -> None:
         model = self.model
-        names = (*model.robot.motor_names, *(s.name for s in model.robot.sensors))
+        names = tuple(model.robot.readings)
         for run in self.runs:
             info = run.source.info
             if info.positions != names:

@@ -88,7 +88,7 @@ def signal_names(robot: Robot) -> tuple[str, ...]:
     """Every signal a log of this robot may have: ``q_``, ``qd_``, ``qdd_`` of motors and sensors, ``tau_`` of
     motors.
     """
-    places = (*robot.motor_names, *(s.name for s in robot.sensors))
+    places = tuple(robot.readings)
     motion = tuple(f"{kind}_{name}" for kind in ("q", "qd", "qdd") for name in places)
     return (*motion, *(f"tau_{name}" for name in robot.motor_names))
 
@@ -236,8 +236,9 @@ class _Reader:
     def names(self, kind: str, at: Located | None) -> tuple[str, ...]:
         motors = self.robot.motor_names
         if at is None:
-            return tuple(m for m in motors if kind != "tau" or m not in self.robot.unmeasured)
-        valid = motors if kind == "tau" else (*motors, *(s.name for s in self.robot.sensors))
+            without = self.robot.unmeasured if kind == "tau" else self.robot.without_encoder
+            return tuple(m for m in motors if m not in without)
+        valid = motors if kind == "tau" else tuple(self.robot.readings)
         names = tuple(item.text() for item in at.items("a list of motors"))
         for name, item in zip(names, at.items(), strict=True):
             if name not in valid:

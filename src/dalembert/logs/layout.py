@@ -75,21 +75,22 @@ class _Finder:
         self.notes: list[str] = []
 
     def run(self) -> Layout:
-        motors, sensors = self.robot.motor_names, tuple(s.name for s in self.robot.sensors)
+        motors, places = self.robot.motor_names, tuple(self.robot.readings) if self.positions else ()
         self._known_columns()
-        places = (*motors, *sensors) if self.positions else ()
         found = {kind: [n for n in places if self.channel(f"{kind}_{n}")] for kind in ("q", "qd", "qdd")}
         measured = [m for m in motors if m not in self.robot.unmeasured]
         if not found["q"] and not any(self.channel(f"tau_{m}") for m in measured if not self.positions):
             self._wrong_robot()
         self._strangers()
         if self.positions:
-            self._positions(found["q"], sensors)
+            self._missing([f"q_{n}" for n in places if n in motors and n not in found["q"]], "position")
         torques = [m for m in measured if self.channel(f"tau_{m}")]
         self._missing([f"tau_{m}" for m in measured if m not in torques], "torque")
-        for name in self.robot.unmeasured:
-            if self.channel(f"tau_{name}"):
-                self.notes.append(f"tau_{name} is in the file but unmeasured on robot {self.robot.name!r}: left out")
+        unseen = (("tau", "unmeasured", self.robot.unmeasured), ("q", "without encoder", self.robot.without_encoder))
+        for kind, why, without in unseen:
+            for name in without:
+                if self.channel(f"{kind}_{name}"):
+                    self.notes.append(f"{kind}_{name} is in the file but {why} on robot {self.robot.name!r}: left out")
         names = [f"q_{n}" for n in found["q"]] + [f"tau_{n}" for n in torques]
         names += [f"{kind}_{n}" for kind in ("qd", "qdd") for n in found[kind]]
         signals = tuple(channel for name in names if (channel := self.channel(name)))
@@ -147,7 +148,7 @@ class _Finder:
     def _strangers(self) -> None:
         """Columns named like signals the robot does not have: the log of another robot, unless mapped."""
         used = {c for channel in self.map.channels for c, _ in channel.terms}
-        own = {*self.robot.motor_names, *(s.name for s in self.robot.sensors)}
+        own = {*self.robot.motor_names, *self.robot.readings}
         strange = [
             c for c in self.table.columns
             if c.startswith(("q_", "tau_")) and c.partition("_")[2] not in own and c not in used
@@ -162,19 +163,13 @@ class _Finder:
             f"({_some(self.robot.motor_names)}): another robot's log? To leave them out give a channels file"
         )
 
-    def _positions(self, found: Sequence[str], sensors: Sequence[str]) -> None:
-        missing = [m for m in self.robot.motor_names if m not in found]
-        if not missing:
-            return
-        if sensors and all(s in found for s in sensors):
-            self.notes.append(f"positions of {', '.join(missing)} are not logged: the sensors' are used")
-            return
-        self._missing([f"q_{m}" for m in missing], "position")
-
     def _missing(self, signals: Sequence[str], what: str) -> None:
         if not signals:
             return
-        hint = "; motors without torque measurement are listed under unmeasured" if what == "torque" else ""
+        hint = (
+            "; motors without torque measurement are listed under unmeasured" if what == "torque"
+            else "; motors without an encoder are listed under without_encoder" if self.robot.sensors else ""
+        )  # fmt: skip
         valid = choices(signals[0], self.table.columns)
         raise ForeignColumnsError(f"{self.where}: no {what} column {_some(signals)}; {valid}{hint}")
 

@@ -230,14 +230,15 @@ def make_log(
     qdd: ArrayLike | None = None,
     notes: Sequence[str] = (),
 ) -> Log:
-    """A log from arrays sampled at ``rate`` [Hz]: ``q`` (n, motors [+ sensors]), ``tau`` (n, measured
-    motors).
+    """A log from arrays sampled at ``rate`` [Hz]: ``q`` (n, measured positions, or those of the motors), ``tau``
+    (n, measured motors).
     """
     q, tau = frozen(q), frozen(tau)
     torques = tuple(m for m in robot.motor_names if m not in robot.unmeasured)
-    every = (*robot.motor_names, *(s.name for s in robot.sensors))
+    every = tuple(robot.readings)
     if positions is None:
-        positions = every if q.ndim == 2 and q.shape[1] == len(every) else robot.motor_names
+        motors = tuple(name for name in every if name in robot.motor_names)
+        positions = every if q.ndim == 2 and q.shape[1] == len(every) else motors
     for column in positions:
         if column not in every:
             raise LogError(f"log {name!r}: no motor or sensor {column!r}; {choices(column, every)}")

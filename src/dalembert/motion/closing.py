@@ -96,10 +96,9 @@ class Closer:
         jacobian = self.sensors @ model.velocity_maps(model.home)[0][0]
         rank = int(np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, np.abs(jacobian).max(initial=0.0))))
         if rank < model.r:
-            names = [*model.robot.motor_names, *(s.name for s in model.robot.sensors)]
             raise ClosureError(
-                f"robot {model.robot.name!r}: the positions of {', '.join(names) or 'no sensor'} determine {rank} of "
-                f"{model.r} mobilities; add 'sensors:' on passive joints"
+                f"robot {model.robot.name!r}: the positions of {', '.join(model.robot.readings) or 'no sensor'} "
+                f"determine {rank} of {model.r} mobilities; add 'sensors:' on passive joints"
             )
 
     # --- which assembly mode -------------------------------------------------------------------------------------

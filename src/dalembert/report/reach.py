@@ -33,9 +33,9 @@ class Sensor:
 def sensors(robot: Robot) -> tuple[Sensor, ...]:
     """Motors, then sensors, as the columns of a track."""
     angle = {s.coordinate: s.is_angle for b in robot.bodies for s in b.joint.steps}
-    turned = [(m.name, m.turns) for m in robot.motors] + [(s.name, s.reads) for s in robot.sensors]
     return tuple(
-        Sensor(name, "rad" if angle[turns[0][0]] else "m", _limit(robot, name, turns)) for name, turns in turned
+        Sensor(name, "rad" if angle[turns[0][0]] else "m", _limit(robot, name, turns))
+        for name, turns in robot.readings.items()
     )
 
 

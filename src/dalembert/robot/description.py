@@ -194,7 +194,8 @@ class Robot(Plotted):
     Bodies are listed parents first. ``independent`` names the coordinates whose velocities describe the motion
     (empty: chosen by the model). ``home`` is a guess of the coordinates that picks the assembly mode; coordinates not
     named are zero. ``platform`` names the body a payload is fixed to. ``symmetric`` groups bodies meant to be equal.
-    ``nominal`` maps parameter names to values. ``unmeasured`` lists motors whose torque is not measured.
+    ``nominal`` maps parameter names to values. ``unmeasured`` lists motors whose torque is not measured,
+    ``without_encoder`` those whose position is not.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Robot(Plotted):
     limits: Mapping[str, Limit] = field(default_factory=dict)
     nominal: Mapping[str, float] = field(default_factory=dict)
     unmeasured: tuple[str, ...] = ()
+    without_encoder: tuple[str, ...] = ()
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -251,9 +253,15 @@ class Robot(Plotted):
         """T, shape (n motors, n_y): motor coordinates from joint coordinates, ``theta = T y``."""
         return self.linear_map(motor.turns for motor in self.motors)
 
+    @property
+    def readings(self) -> dict[str, Terms]:
+        """The measured positions by name: of motors with an encoder, then of the further sensors."""
+        motors = {motor.name: motor.turns for motor in self.motors if motor.name not in self.without_encoder}
+        return motors | {sensor.name: sensor.reads for sensor in self.sensors}
+
     def sensor_map(self) -> NDArray[np.float64]:
-        """T_s: rows of the measured positions, the motors' first, then the further sensors'."""
-        return self.linear_map([m.turns for m in self.motors] + [s.reads for s in self.sensors])
+        """T_s: a row for each of :attr:`readings`, ``theta_s = T_s y``."""
+        return self.linear_map(self.readings.values())
 
     def linear_map(self, rows: Iterable[Terms]) -> NDArray[np.float64]:
         """Matrix of linear combinations of coordinates, one row each."""
@@ -373,8 +381,9 @@ class _Checks:
                 self._fail(f"motor {motor.name!r}: torque limit {motor.torque_limit}, expected a positive number")
         for sensor in robot.sensors:
             self._terms(f"sensor {sensor.name!r}", sensor.reads)
-        for name in robot.unmeasured:
-            self._known("unmeasured torque: motor", name, robot.motor_names)
+        for what, names in (("unmeasured torque", robot.unmeasured), ("without encoder", robot.without_encoder)):
+            for name in names:
+                self._known(f"{what}: motor", name, robot.motor_names)
 
     def _efforts(self) -> None:
         for effort in self.robot.efforts:

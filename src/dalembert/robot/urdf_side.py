@@ -24,6 +24,7 @@ _KEYS = (
     "platform",
     "symmetric",
     "unmeasured",
+    "without_encoder",
 )
 
 

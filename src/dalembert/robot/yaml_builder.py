@@ -61,13 +61,15 @@ class _Builder:
             self._home(names),
             self._nominal(tree, efforts),
         )
-        independent, unmeasured = self._independent(names), self._unmeasured(names)
+        independent = self._independent(names)
+        unmeasured, without = (self._listed(names, key) for key in ("unmeasured", "without_encoder"))
         symmetric, platform, gravity, source = self._symmetric(names, groups), *self._words(names)
         try:
             return Robot(
                 name, tree.bodies, loops, motors, sensors, tuple(efforts.efforts),
                 gravity=gravity, independent=independent, home=home, platform=platform, symmetric=symmetric,
-                limits=limits, nominal=nominal, unmeasured=unmeasured, source=source,
+                limits=limits, nominal=nominal, unmeasured=unmeasured, without_encoder=without,
+                source=source,
             )  # fmt: skip
         except RobotError as error:
             self.root.fail(str(error))
@@ -164,10 +166,11 @@ class _Builder:
             _once(item, "loop", out[-1].name, seen)
         return tuple(out)
 
-    def _unmeasured(self, names: Names) -> tuple[str, ...]:
-        if "unmeasured" not in self.top:
-            return self.base.unmeasured if self.base else ()
-        return tuple(names.motor(item) for item in self.top["unmeasured"].items("a list of motors"))
+    def _listed(self, names: Names, key: str) -> tuple[str, ...]:
+        """Motors a key lists, else those of the robot it extends."""
+        if key not in self.top:
+            return getattr(self.base, key) if self.base else ()
+        return tuple(names.motor(item) for item in self.top[key].items("a list of motors"))
 
     def _independent(self, names: Names) -> tuple[str, ...]:
         if "independent" not in self.top:

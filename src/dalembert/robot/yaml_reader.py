@@ -17,6 +17,7 @@ __all__ = ["TOP_KEYS", "read_yaml"]
 TOP_KEYS = (
     "name", "source", "extends", "gravity", "constants", "bodies", "legs", "mdh", "loops", "motors", "sensors",
     "efforts", "independent", "home", "platform", "symmetric", "limits", "nominal", "unmeasured",
+    "without_encoder",
 )  # fmt: skip
 MERGED = ("constants", "home", "nominal")
 MAX_EXTENDS = 20

@@ -78,6 +78,8 @@ def _lists(robot: Robot) -> list[str]:
         lines.append(f"symmetric: [{', '.join(map(_words, robot.symmetric))}]")
     if robot.unmeasured:
         lines.append(f"unmeasured: {_words(robot.unmeasured)}")
+    if robot.without_encoder:
+        lines.append(f"without_encoder: {_words(robot.without_encoder)}")
     return ["", *lines] if lines else []
 
 

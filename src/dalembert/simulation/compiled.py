@@ -18,6 +18,7 @@ from dalembert.kernels.c_executor import CompilerMissing, _machine, find_compile
 from dalembert.kernels.scalar import c_function
 from dalembert.model import Model
 from dalembert.simulation.controllers.contract import CHANNELS
+from dalembert.simulation.sensing import sensed
 from dalembert.simulation.setup import Fault, Setup
 
 __all__ = ["CompiledLoop", "compiled_loop"]
@@ -53,7 +54,7 @@ def compiled_loop(model: Model, setup: Setup, law: Program | None, locate: Progr
 
 
 def _sizes(model: Model, setup: Setup, law: Program | None) -> tuple[tuple[str, int], ...]:
-    sensors = len(model.robot.motors) + len(model.robot.sensors)
+    sensors = len(sensed(model.robot))
     states = next(port.size for port in law.inputs if port.name == "x") if law else 1
     sizes = {"NY": model.n_y, "R": model.r, "N": model.n, "M": setup.m, "NC": setup.closures, "NS": sensors}
     return (*sizes.items(), ("NX", states))

@@ -11,7 +11,7 @@ from typing import Any
 from dalembert.robot import Robot
 from dalembert.robot.yaml_source import Located, parse_file
 from dalembert.simulation.per_motor import per_motor
-from dalembert.simulation.sensing import Sensing
+from dalembert.simulation.sensing import Sensing, sensed
 
 __all__ = ["NoiseFile", "read_noise"]
 
@@ -32,7 +32,7 @@ class NoiseFile:
 def read_noise(path: str | Path, robot: Robot) -> NoiseFile:
     """The imperfections of a file for a robot; an error names file, line, what was found and what was expected."""
     found = parse_file(Path(path)).mapping(_KEYS, (), "noise")
-    sensors = (*robot.motor_names, *(sensor.name for sensor in robot.sensors))
+    sensors = tuple(sensed(robot))
     given: dict[str, Any] = {}
     for key in _POSITIONS:
         if key in found:

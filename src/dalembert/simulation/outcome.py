@@ -73,7 +73,7 @@ def unreachable(model: Model, reason: str, options: Options, name: str) -> Simul
     log: Log = make_log(
         model.robot,
         options.log_rate or options.control_rate,
-        none(len(model.robot.sensor_map())),
+        none(len(model.robot.readings)),
         none(n - len(model.robot.unmeasured)),
         name=name,
     )

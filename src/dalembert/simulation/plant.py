@@ -164,16 +164,16 @@ class Plant:
 
     def locate(self) -> Program:
         """Y, theta -> ``y`` after a Newton step towards the motors' positions ``theta`` (n,), as a controller does."""
-        inputs, outputs = self.model.newton_expression("sensors")
-        n = self.model.n
-        theta = ca.SX.sym("theta", n)
-        if inputs["theta"].numel() != n:
+        model = self.model
+        hold = np.linalg.matrix_rank(model.velocity_maps(model.home)[1][0], tol=1e-9)
+        if hold < model.r:
             raise ModelError(
-                f"robot {self.model.robot.name!r}: a controller that locates the robot by its motors cannot use "
-                f"{inputs['theta'].numel() - n} further sensors; choose pd, pid, cascade or feed-forward"
+                f"robot {model.robot.name!r}: a controller that locates the robot by its motors finds {hold} of "
+                f"{model.r} motions; choose pd, pid, cascade or feed-forward"
             )
-        (y,) = ca.substitute([outputs["y"]], [inputs["theta"], inputs["weight"]], [theta, ca.SX.ones(n, 1)])
-        return _program("locate", {"y": inputs["y"], "theta": theta}, {"y": y})
+        inputs, outputs = model.newton_expression("motors")
+        (y,) = ca.substitute([outputs["y"]], [inputs["weight"]], [ca.SX.ones(model.n, 1)])
+        return _program("locate", {"y": inputs["y"], "theta": inputs["theta"]}, {"y": y})
 
 
 def _program(name: str, inputs: dict[str, SX], outputs: dict[str, SX]) -> Program:

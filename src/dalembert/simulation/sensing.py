@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import UsageError
+from dalembert.robot import Robot
+from dalembert.robot.description import Terms
 from dalembert.simulation.plant import Ripple
 
-__all__ = ["Sensing", "averaged"]
+__all__ = ["Sensing", "averaged", "sensed"]
 
 Array = NDArray[np.float64]
 
@@ -76,6 +78,13 @@ class Sensing:
         if not wave[0].any():
             return None
         return Ripple(*(tuple(w.tolist()) for w in wave))
+
+
+def sensed(robot: Robot) -> dict[str, Terms]:
+    """The positions a simulated robot's controller reads, by name: of every motor, also where no log holds it, then of
+    the further sensors.
+    """
+    return {motor.name: motor.turns for motor in robot.motors} | {sensor.name: sensor.reads for sensor in robot.sensors}
 
 
 def averaged(held: Array, every: int) -> Array:

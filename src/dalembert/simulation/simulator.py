@@ -31,7 +31,7 @@ from dalembert.simulation.runs import (
     run_compiled,
     run_ticks,
 )
-from dalembert.simulation.sensing import Sensing, averaged
+from dalembert.simulation.sensing import Sensing, averaged, sensed
 from dalembert.simulation.setup import Fault, Setup
 from dalembert.simulation.stepper import Evaluated
 from dalembert.simulation.tableau import tableau
@@ -146,10 +146,11 @@ class Simulator:
         every = slice(0, n, self._log_every)
         robot = self.model.robot
         measured = [k for k, motor in enumerate(robot.motor_names) if motor not in robot.unmeasured]
+        logged = [k for k, name in enumerate(sensed(robot)) if name in robot.readings]
         applied = averaged(kept["tau"][:n], self._every)
         tau = seen.torques(applied[every], rng)[:, measured]
         rate = self.rate / self._log_every
-        return make_log(robot, rate, kept["q"][every], tau, name=name, start=start, payload=payload)
+        return make_log(robot, rate, kept["q"][every][:, logged], tau, name=name, start=start, payload=payload)
 
     def stiffness(self, known: Parameters, y: ArrayLike) -> Array:
         """Torque (n,) a law answers a unit of each motor's own position error with [N m/rad or N/m], at rest at its
@@ -182,7 +183,7 @@ class Simulator:
     ) -> dict[str, Array | None]:
         model = self.model
         robot = model.robot
-        sensors = robot.sensor_map()
+        sensors = robot.linear_map(sensed(robot).values())
         shapes = {"q": len(sensors), "tau": model.n, "y": model.n_y, "v": model.r, "vd": model.r, "e": 2}
         arrays: dict[str, Array | None] = {name: np.zeros((samples, size)) for name, size in shapes.items()}
         states = next(p.size for p in self._law.inputs if p.name == "x") if self._law else 1

@@ -45,7 +45,9 @@ def perfect_tracking(
     tau = model.torque_kernel()(motion.y, motion.yd, motion.ydd, model.vector(pi), inner)["tau"]
     theta = motion.y @ model.robot.sensor_map().T
     seen = sensing or Sensing()
-    log = make_log(model.robot, rate, seen.positions(theta, rng), seen.torques(np.asarray(tau), rng), name=name)
+    measured = [k for k, motor in enumerate(model.robot.motor_names) if motor not in model.robot.unmeasured]
+    q, logged = seen.positions(theta, rng), seen.torques(np.asarray(tau), rng)[:, measured]
+    log = make_log(model.robot, rate, q, logged, name=name)
     return (log.with_payload(payload) if payload else log), motion
 
 

@@ -201,7 +201,7 @@ def _idle_coordinates(robot: Robot, loops: _Loops, home: Array, probes: list[Arr
     """
     if not any(isinstance(loop, Loop) for loop in robot.loops):
         return ()
-    connections, actuated = _Connections(loops), robot.sensor_map()
+    connections, actuated = _Connections(loops), np.vstack([robot.motor_map(), robot.sensor_map()])
     held = actuated.any(axis=0)
 
     def idle_space(y: Array) -> Array:

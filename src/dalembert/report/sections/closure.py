@@ -23,7 +23,7 @@ def section(evidence: Evidence) -> Content | None:
     if evidence.model is None or not evidence.tracks or not evidence.model.model.robot.loops:
         return None
     model = evidence.model.model
-    sensors = (*model.robot.motor_names, *(s.name for s in model.robot.sensors))
+    sensors = tuple(model.robot.readings)
     more = len(sensors) > model.r
     pictures, logs = [], []
     for number, track in enumerate(evidence.tracks):

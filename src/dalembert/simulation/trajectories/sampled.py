@@ -63,7 +63,7 @@ def _chosen(path: Path, columns: tuple[str, ...], model: Model) -> tuple[tuple[s
     others = tuple(name for name in model.coordinates if name in columns)
     if len(others) == model.r:
         return others, others
-    names = (*model.robot.motor_names, *(s.name for s in model.robot.sensors))
+    names = model.robot.readings
     motors = tuple(f"q_{name}" for name in names)
     if set(motors) <= set(columns):
         return MOTORS, motors

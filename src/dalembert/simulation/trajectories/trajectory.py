@@ -56,9 +56,9 @@ class Trajectory:
 
 
 def names_of(model: Model, coordinates: tuple[str, ...] | str) -> tuple[str, ...]:
-    """The names behind ``coordinates``: motors first, then further sensors, for the word "motors"."""
+    """The names behind ``coordinates``: those of the measured positions for the word "motors"."""
     if coordinates == MOTORS:
-        return (*model.robot.motor_names, *(sensor.name for sensor in model.robot.sensors))
+        return tuple(model.robot.readings)
     return tuple(coordinates)
 
 
