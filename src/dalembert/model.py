@@ -93,6 +93,10 @@ class Model:
         """The projection used when none is asked for."""
         return self.dynamics.default_projection
 
+    def row_names(self, projection: str | None = None) -> tuple[str, ...]:
+        """What each row of a projection is called; rows of torques that are not measured are left out."""
+        return self.dynamics.row_names(projection or self.default_projection)
+
     def nominal(self) -> Array:
         """Nominal parameter vector (p,); ModelError naming what the description does not give."""
         missing = [name for name in self.parameters if name not in self.robot.nominal]
@@ -221,7 +225,8 @@ class Model:
         return inputs, {"yd": yd, "ydd": ydd}
 
     def regressor_kernel(self, projection: str | None = None) -> Kernel:
-        """y, yd, ydd, sigma -> ``W`` (k, p) and ``L`` (k, n): the model is ``L tau = W pi`` row by row.
+        """y, yd, ydd, sigma -> ``W`` (k, p) and ``L`` (k, n): the model is ``L tau = W pi`` row by row, a row for each
+        of :meth:`row_names`.
 
         ``sigma`` (n,) is the motors' torque noise; only the whitened projection uses it.
         """
@@ -231,10 +236,10 @@ class Model:
     def _write_regressor(self, projection: str) -> tuple[dict[str, SX], dict[str, SX]]:
         d = self.dynamics
         sigma = ca.SX.sym("sigma", self.n)
-        g = d.velocity_map(projection, sigma)
+        g = d.observed_map(projection, sigma)
         left = ca.mtimes(ca.SX(ca.DM(d.T)), g).T
-        if projection == "actuators" and not projection.partition(":")[2]:
-            left = ca.SX.eye(self.n)  # (T N (T N)^{-1})' without the rounding
+        if projection == "actuators":
+            left = ca.SX.eye(self.n)[d.motor_rows(d.row_names(projection)), :]  # (T N (T N)^{-1})' without the rounding
         return {"y": d.y, "yd": d.yd, "ydd": d.ydd, "sigma": sigma}, {
             "W": d.regressor(g),
             "L": ca.densify(left),
@@ -252,7 +257,7 @@ class Model:
     ) -> tuple[dict[str, SX], dict[str, SX]]:
         d = self.dynamics
         sigma = ca.SX.sym("sigma", self.n)
-        g = d.velocity_map(projection, sigma)
+        g = d.observed_map(projection, sigma)
         moving = [d.relative(on) for on in places.values()]
         outputs = {name: ca.vertcat(*[getattr(m, name) for m in moving]) for name in ("x", "xd", "xdd")}
         outputs["D"] = ca.mtimes(ca.vertcat(*[m.gradient for m in moving]), g).T
@@ -266,7 +271,7 @@ class Model:
             f"inverse {projection}",
             lambda: (
                 {"y": d.y, "yd": d.yd, "ydd": d.ydd, "pi": d.pi},
-                {"gamma": d.inverse_dynamics(projection)},
+                {"gamma": ca.mtimes(d.observed_map(projection).T, d.tree_effort)},
             ),
         )
 

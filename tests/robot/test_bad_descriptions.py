@@ -122,6 +122,9 @@ BROKEN = {
     "limit of velocity": ("home:", "limits: {q1: {velocity: -1}}\nhome:", 13, ["found -1", "greater than zero"]),
     "unknown platform": ("home:", "platform: d\nhome:", 13, ["no body 'd'", "choose from a, b, c"]),
     "unknown independent": ("home:", "independent: [q1, q1]\nhome:", 13, ["'q1' is listed twice", "expected"]),
+    "unknown motor without encoder": (
+        "home:", "without_encoder: [m2]\nhome:", 13, ["no motor 'm2'", "choose from m1"],
+    ),
     "unknown motor": ("home:", "unmeasured: [m2]\nhome:", 13, ["no motor 'm2'", "choose from m1"]),
     "coupling on itself": (
         "type: point, between: [{body: b, at: [l, 0, 0]}, {body: c, at: [l, 0, 0]}]",

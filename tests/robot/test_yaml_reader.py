@@ -220,7 +220,8 @@ def test_motors_and_sensors(everything: Robot) -> None:
     assert (first.name, first.turns, first.torque_limit) == ("q1", (("q1", 50.0),), 12.0)
     assert second.turns == (("q2", 32.0), ("wrist.first", 32.0))
     assert everything.sensors[0].reads == (("ball.rx", 1.0),)
-    assert everything.unmeasured == ("m6",)
+    assert everything.unmeasured == everything.without_encoder == ("m6",)
+    assert "m6" not in everything.readings and "encoder" in everything.readings
 
 
 def test_a_matrix_of_motors(tmp_path: Path) -> None:
@@ -327,7 +328,9 @@ def test_extends_replaces_and_merges(tmp_path: Path) -> None:
 
 def test_extends_drops_what_is_removed(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(EVERYTHING)
-    robot = read_text(tmp_path, "extends: base.yaml\nefforts:\nloops: ~\nunmeasured: []\nmotors: [q1]\nlimits:\n")
+    robot = read_text(
+        tmp_path, "extends: base.yaml\nefforts:\nloops: ~\nunmeasured: []\nwithout_encoder: []\nmotors: [q1]\nlimits:\n"
+    )
     assert robot.loops == ()
     assert not any(name.startswith(("c0", "k_", "Ia")) for name in robot.nominal)
     assert robot.nominal["Fv_q2"] == 0.25

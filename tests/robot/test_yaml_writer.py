@@ -131,6 +131,7 @@ def _robots(draw: st.DrawFn) -> Robot:
                Coupling("k", robot.coordinates[0], tuple(coupled), draw(_NUMBERS))),
         gravity=draw(_VECTORS), independent=(draw(coordinate),), home=home, platform=names[-1],
         unmeasured=tuple(motor.name for motor in motors[:1]), limits=limits,
+        without_encoder=tuple(motor.name for motor in motors[1:2]),
         source=draw(st.text(st.characters(exclude_categories=("Cs",)), max_size=20)).strip(),
     )  # fmt: skip
     massive = [body.name for body in bodies if not body.massless]

@@ -78,6 +78,7 @@ symmetric: [[a, b], [c, cover]]
 limits: {m6: {lower: -1, upper: 1}, slide: {upper: 10 cm}}
 nominal: {M_a: 3 kg, Fv_q2: 0.25}
 unmeasured: [m6]
+without_encoder: [m6]
 """
 
 MDH = """\

@@ -10,6 +10,7 @@ import typer
 from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, table
 from dalembert.identification.base import BaseSet, base_parameters
 from dalembert.model import Model
+from dalembert.motion import unobserved
 from dalembert.robot import select_efforts, with_payload
 
 __all__ = ["base"]
@@ -57,6 +58,8 @@ def base(
         described = with_payload(described, "payload")
     model = model_of(described, quiet=as_json)
     payloads, carried = (("payload",), ("", "payload")) if payload else ((), ("",))
+    if (hidden := unobserved(model)) and not as_json:
+        note(hidden)
     found = base_parameters(model, projection, symmetric=symmetric, payloads=payloads, carried=carried)
     if found.gap < 3 and not as_json:
         note(f"the rank is uncertain: only {found.gap:.1f} decades between kept and dropped columns")
@@ -76,7 +79,7 @@ def _data(model: Model, found: BaseSet, projection: str | None) -> dict[str, Any
         "condition": found.condition,
         "relations": found.relations(),
         "unidentifiable": [found.names[k] for k in found.unidentifiable],
-        "notes": list(model.notes),
+        "notes": [*model.notes, *filter(None, [unobserved(model)])],
     }
 
 

@@ -12,7 +12,7 @@ from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model
 from dalembert.model import Model
 from dalembert.motion import singularity_margins
 from dalembert.report.figure import draw
-from dalembert.robot.robot_text import body_cells, loop_cells, motor_cells
+from dalembert.robot.robot_text import body_cells, loop_cells, motor_cells, sensor_cells
 
 __all__ = ["show"]
 
@@ -44,6 +44,8 @@ def _data(model: Model) -> dict[str, Any]:
         "source": robot.source,
         "mobility": model.r,
         "motors": [{"name": m.name, "turns": dict(m.turns)} for m in robot.motors],
+        "positions": {name: dict(terms) for name, terms in robot.readings.items()},
+        "torques": [name for name in robot.motor_names if name not in robot.unmeasured],
         "over_actuation": model.n - model.r,
         "independent": list(model.independent),
         "projection": model.default_projection,
@@ -73,7 +75,10 @@ def _tables(model: Model, data: dict[str, Any]) -> list[Any]:
     robot = model.robot
     degrees = {c.coordinate: c.is_angle for b in robot.bodies for c in b.joint.steps}
     kind = "over-actuated" if model.n > model.r else "under-actuated" if model.n < model.r else "fully actuated"
-    parts = (("bodies", body_cells(robot)), ("loops", loop_cells(robot)), ("motors", motor_cells(robot)))
+    parts = (
+        ("bodies", body_cells(robot)), ("loops", loop_cells(robot)), ("motors", motor_cells(robot)),
+        ("sensors", sensor_cells(robot)),
+    )  # fmt: skip
     out: list[Any] = [
         f"[bold]{robot.name}[/bold]: {len(robot.bodies)} bodies, {model.n_y} coordinates, mobility {model.r}, "
         f"{model.n} motors ({kind})",

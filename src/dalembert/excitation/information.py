@@ -73,7 +73,7 @@ class Information:
     def _write(self) -> tuple[dict[str, SX], dict[str, SX]]:
         d = self.model.dynamics
         sigma = ca.SX.sym("sigma", self.model.n)
-        w = ca.mtimes(d.regressor(d.velocity_map(self.projection, sigma)), ca.sparsify(ca.SX(ca.DM(self.columns))))
+        w = ca.mtimes(d.regressor(d.observed_map(self.projection, sigma)), ca.sparsify(ca.SX(ca.DM(self.columns))))
         return {"y": d.y, "yd": d.yd, "ydd": d.ydd, "sigma": sigma}, {"W": w}
 
     def _layout(self) -> tuple[_Row, ...]:
@@ -90,9 +90,7 @@ class Information:
         """1 / sigma per row; the whitened projection has it inside."""
         if self.projection == "whitened" or self.projection == "platform":
             return np.ones(len(self.rows))
-        names = self.projection.partition(":")[2]
-        motors = [name.strip() for name in names.split(",")] if names else list(self.model.robot.motor_names)
-        return np.asarray(1.0 / self.sigma[self.model.dynamics.motor_rows(motors)])
+        return np.asarray(1.0 / self.sigma[self.model.dynamics.motor_rows(self.model.row_names(self.projection))])
 
     def prepare(self) -> None:
         """Compile the gradient."""
@@ -166,12 +164,10 @@ class Information:
 
 def motor_rows_speed(model: Model, projection: str) -> Array:
     """For each row of a projection the combination of yd (rows, n_y) that is its speed."""
+    names = model.row_names(projection)
     if projection == "platform":
-        return model.position_map("independent")
-    names = projection.partition(":")[2]
-    motors = [name.strip() for name in names.split(",")] if names else list(model.robot.motor_names)
-    rows = model.dynamics.motor_rows(motors)
-    return np.asarray(model.robot.motor_map()[rows])
+        return model.robot.linear_map([((name, 1.0),) for name in names])
+    return np.asarray(model.robot.motor_map()[model.dynamics.motor_rows(names)])
 
 
 def _noise(model: Model, sigma: ArrayLike) -> Array:

@@ -144,12 +144,10 @@ class Task:
 
 def _slow_rows(model: Model, limits: Limits, projection: str | None) -> Array:
     """Speed of each row's motor below which a sample counts less (rows,)."""
-    projection = projection or model.default_projection
-    if projection == "platform":
-        return np.zeros(model.r)
-    names = projection.partition(":")[2]
-    motors = [name.strip() for name in names.split(",")] if names else list(model.robot.motor_names)
-    fastest = [limits.motion[name].velocity if name in limits.motion else np.inf for name in motors]
+    names = model.row_names(projection)
+    if (projection or model.default_projection) == "platform":
+        return np.zeros(len(names))
+    fastest = [limits.motion[name].velocity if name in limits.motion else np.inf for name in names]
     return np.array([_SLOW * v if np.isfinite(v) else 0.0 for v in fastest])
 
 

@@ -24,7 +24,7 @@ from dalembert.robot import Coordinate, Distance, EffortKind
 from dalembert.signals import DecimationFilter, Decimator, SignalPlan, SignalSettings, plan, prepared
 from dalembert.signals import Motion as Signals
 
-__all__ = ["Closing", "Decimated", "KnownMotion", "LogRows", "Run", "group_names"]
+__all__ = ["Closing", "Decimated", "KnownMotion", "LogRows", "Run"]
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -89,8 +89,8 @@ class LogRows:
         self.parameters = model.parameters
         self._kernel = model.regressor_kernel(self.projection)
         self._rows = _row_layout(self._kernel)
-        self.groups = group_names(model, self.projection)
-        self.dof_share = model.r / model.n if self.projection == "whitened" else 1.0
+        self.groups = model.row_names(self.projection)
+        self.dof_share = len(model.row_names("platform")) / len(self.groups) if self.projection == "whitened" else 1.0
         self._touching = self._positions_by_row()
         self._kept: list[RowBlock] | None = None
 
@@ -219,16 +219,6 @@ class LogRows:
         """Columns of the payload bodies this log does not carry."""
         names = {n for body in self.payloads if body != run.source.info.payload for n in inertial_names(body)}
         return frozenset(k for k, name in enumerate(self.parameters) if name in names)
-
-
-def group_names(model: Model, projection: str) -> tuple[str, ...]:
-    """Names of the rows of a projection: independent velocities, or motors."""
-    if projection == "platform":
-        return model.independent
-    names = projection.partition(":")[2]
-    if names:
-        return tuple(name.strip() for name in names.split(","))
-    return model.robot.motor_names
 
 
 def _planned(

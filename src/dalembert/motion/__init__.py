@@ -1,6 +1,6 @@
 """Motor angles -> full state: loop closure, admissible velocities, singularity measures."""
 
-from dalembert.motion.closing import Closer, Motion, close_motion
+from dalembert.motion.closing import Closer, Motion, close_motion, unobserved
 from dalembert.motion.sampling import States, random_configurations, random_states
 from dalembert.motion.singularity import Margins, singularity_margins, subset_conditions
 
@@ -14,4 +14,5 @@ __all__ = [
     "random_states",
     "singularity_margins",
     "subset_conditions",
+    "unobserved",
 ]

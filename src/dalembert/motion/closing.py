@@ -18,7 +18,7 @@ from scipy.interpolate import CubicSpline
 from dalembert.errors import ClosureError
 from dalembert.model import Given, Model
 
-__all__ = ["Closer", "Motion", "close_motion"]
+__all__ = ["Closer", "Motion", "close_motion", "unobserved"]
 
 Array = NDArray[np.float64]
 
@@ -72,6 +72,18 @@ class _OneSample:
         return self._out
 
 
+def unobserved(model: Model, given: Given = "sensors") -> str:
+    """In words what keeps positions from determining the motion; empty where nothing does."""
+    jacobian = model.position_map(given) @ model.velocity_maps(model.home)[0][0]
+    rank = int(np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, np.abs(jacobian).max(initial=0.0))))
+    if rank == model.r:
+        return ""
+    return (
+        f"robot {model.robot.name!r}: the positions of {', '.join(model.robot.readings) or 'no sensor'} determine "
+        f"{rank} of {model.r} mobilities; add 'sensors:' on passive joints"
+    )
+
+
 class Closer:
     """Solves ``c(y) = 0, T_s y = theta`` over the samples of a log.
 
@@ -92,14 +104,9 @@ class Closer:
         self._home_determinant = self._determinant(self._jacobian(model.home)) if self._guarded else 1.0
 
     def _check_observed(self) -> None:
-        model = self.model
-        jacobian = self.sensors @ model.velocity_maps(model.home)[0][0]
-        rank = int(np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, np.abs(jacobian).max(initial=0.0))))
-        if rank < model.r:
-            raise ClosureError(
-                f"robot {model.robot.name!r}: the positions of {', '.join(model.robot.readings) or 'no sensor'} "
-                f"determine {rank} of {model.r} mobilities; add 'sensors:' on passive joints"
-            )
+        hidden = unobserved(self.model, self.given)
+        if hidden:
+            raise ClosureError(hidden)
 
     # --- which assembly mode -------------------------------------------------------------------------------------
     #

@@ -14,7 +14,7 @@ from dalembert.logs import Log
 from dalembert.report.numbers import percent, significant, unit_text
 from dalembert.report.sections.parameters import parameter_row
 from dalembert.robot import Robot
-from dalembert.robot.robot_text import body_cells, headline, loop_cells, motor_cells
+from dalembert.robot.robot_text import body_cells, headline, loop_cells, motor_cells, sensor_cells
 from dalembert.validation import Validation
 
 __all__ = ["html"]
@@ -31,7 +31,8 @@ def html(thing: object) -> str:
 
 @html.register
 def _robot(robot: Robot) -> str:
-    tables = [_table(cells) for cells in (body_cells(robot), loop_cells(robot), motor_cells(robot)) if len(cells) > 1]
+    found = (body_cells(robot), loop_cells(robot), motor_cells(robot), sensor_cells(robot))
+    tables = [_table(cells) for cells in found if len(cells) > 1]
     return _block(headline(robot), *tables, note=robot.source)
 
 

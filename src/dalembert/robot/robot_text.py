@@ -9,7 +9,7 @@ from dalembert.display import aligned
 if TYPE_CHECKING:
     from dalembert.robot.description import Coupling, Loop, Robot, Terms
 
-__all__ = ["body_cells", "headline", "holds", "loop_cells", "motor_cells", "robot_lines", "terms_text"]
+__all__ = ["body_cells", "headline", "holds", "loop_cells", "motor_cells", "robot_lines", "sensor_cells", "terms_text"]
 
 Cells = list[tuple[str, ...]]
 
@@ -56,14 +56,23 @@ def loop_cells(robot: Robot) -> Cells:
 
 
 def motor_cells(robot: Robot) -> Cells:
-    """Header and rows: motor, what it turns with."""
-    return [("motor", "turns with"), *((m.name, terms_text(m.turns)) for m in robot.motors)]
+    """Header and rows: motor, what it turns with; where something is not measured, what."""
+    hidden = {"position": robot.without_encoder, "torque": robot.unmeasured}
+    rows: Cells = [("motor", "turns with", "not measured")]
+    for m in robot.motors:
+        rows.append((m.name, terms_text(m.turns), ", ".join(what for what in hidden if m.name in hidden[what])))
+    return rows if any(hidden.values()) else [row[:2] for row in rows]
+
+
+def sensor_cells(robot: Robot) -> Cells:
+    """Header and rows: sensor beside the motors' own, what it reads."""
+    return [("sensor", "reads"), *((s.name, terms_text(s.reads)) for s in robot.sensors)]
 
 
 def robot_lines(robot: Robot) -> list[str]:
     """The lines of ``print(robot)``."""
     lines = [headline(robot), *([robot.source] if robot.source else [])]
-    for cells in (body_cells(robot), loop_cells(robot), motor_cells(robot)):
+    for cells in (body_cells(robot), loop_cells(robot), motor_cells(robot), sensor_cells(robot)):
         if len(cells) > 1:
             lines += ["", *aligned(cells)]
     return lines

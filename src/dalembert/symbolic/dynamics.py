@@ -12,6 +12,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import qr
 
 from dalembert.errors import ModelError, choices
 from dalembert.parameters import N_INERTIAL
@@ -148,26 +149,85 @@ class Dynamics:
         """G (n_y, k) of a projection: ``platform`` (independent velocities, k = r), ``actuators[:NAMES]`` (r motors,
         [Briot15, eq. 19 and 36]) or ``whitened`` (one row per motor, torque noise ``sigma`` (n,)).
         """
-        kind, _, names = projection.partition(":")
-        if kind == "platform":
+        if projection == "platform":
             return self.N  # [Briot15, eq. 30]
-        if kind == "actuators":
-            chosen = [name.strip() for name in names.split(",")] if names else list(self.robot.motor_names)
-            if len(chosen) != self.r or len(set(chosen)) != self.r:
-                raise ModelError(
-                    f"robot {self.robot.name!r}: projection 'actuators' names {len(chosen)} motors "
-                    f"({', '.join(chosen)}), expected {self.r} of {', '.join(self.robot.motor_names)}"
-                )
-            return self.map_for(self.T[self.motor_rows(chosen)])
-        if kind == "whitened":
-            if self.n < self.r:
-                raise ModelError(
-                    f"robot {self.robot.name!r}: 'whitened' needs at least {self.r} motors, found {self.n}"
-                )
-            weighted = self.J_inv if sigma is None else ca.diag(sigma) @ self.J_inv
-            # B (B'B)^{-1} is the transpose of B's pseudo-inverse
-            return ca.mtimes(self.N, pseudo_inverse(ca.densify(weighted)))
-        raise ModelError(f"projection {projection!r} is unknown; choose from platform, actuators:NAMES, whitened")
+        if projection == "whitened":
+            return self._whitened(self.N, range(self.n), sigma)
+        return self.map_for(self.T[self.motor_rows(self._chosen(projection))])
+
+    def _chosen(self, projection: str) -> list[str]:
+        """The r motors of a projection on motors."""
+        kind, _, names = projection.partition(":")
+        if kind != "actuators":
+            raise ModelError(f"projection {projection!r} is unknown; choose from platform, actuators:NAMES, whitened")
+        chosen = [name.strip() for name in names.split(",")] if names else list(self.robot.motor_names)
+        if len(chosen) != self.r or len(set(chosen)) != self.r:
+            raise ModelError(
+                f"robot {self.robot.name!r}: projection 'actuators' names {len(chosen)} motors "
+                f"({', '.join(chosen)}), expected {self.r} of {', '.join(self.robot.motor_names)}"
+            )
+        return chosen
+
+    def _whitened(self, free: SX, motors: Sequence[int], sigma: SX | None) -> SX:
+        """Rows of these motors for admissible velocities ``free`` (n_y, k)."""
+        if len(motors) < free.shape[1]:
+            raise ModelError(
+                f"robot {self.robot.name!r}: 'whitened' needs at least {free.shape[1]} motors, found {len(motors)}"
+            )
+        turned = ca.mtimes(ca.SX(ca.DM(self.T[list(motors)])), free)
+        weighted = turned if sigma is None else ca.diag(sigma[list(motors)]) @ turned
+        # B (B'B)^{-1} is the transpose of B's pseudo-inverse
+        return ca.mtimes(free, pseudo_inverse(ca.densify(weighted)))
+
+    # --- torques that are not measured ---------------------------------------------------------------------------
+
+    @cached_property
+    def _measured(self) -> tuple[SX, tuple[str, ...]]:
+        """Admissible velocities (n_y, k) on which motors of unmeasured torque do no work, for they stand still, and
+        the coordinates these are the rates of.
+        """
+        hidden = self.T[self.motor_rows(self.robot.unmeasured)]
+        if not len(hidden):
+            return self.N, self.independent
+        at_home = np.array(ca.Function("N", [self.y], [ca.densify(self.N)])(self.assembly.home)).reshape(self.n_y, -1)
+        _, sigma, axes = np.linalg.svd(hidden @ at_home)
+        rank = int((sigma > 1e-9 * sigma[0]).sum())
+        if rank == self.r:
+            raise ModelError(
+                f"robot {self.robot.name!r}: no motion is left whose torque is measured; expected fewer motors under "
+                f"'unmeasured'"
+            )
+        _, _, order = qr(axes[rank:], pivoting=True, mode="economic")
+        kept = tuple(self.independent[k] for k in sorted(order[: self.r - rank]))
+        _, _, order = qr((hidden @ at_home).T, pivoting=True, mode="economic")
+        rows = self.robot.linear_map([((name, 1.0),) for name in kept])
+        return self.map_for(np.vstack([rows, hidden[sorted(order[:rank])]]))[:, : len(kept)], kept
+
+    def row_names(self, projection: str) -> tuple[str, ...]:
+        """What each row of a projection is called: the motor or independent coordinate; none of unmeasured torque."""
+        if projection == "platform":
+            return self._measured[1]
+        names = self.robot.motor_names if projection == "whitened" else self._chosen(projection)
+        return tuple(name for name in names if name not in self.robot.unmeasured)
+
+    def observed_map(self, projection: str, sigma: SX | None = None) -> SX:
+        """:meth:`velocity_map` for the rows in which no torque counts that is not measured."""
+        hidden = self.robot.unmeasured
+        if not hidden:
+            return self.velocity_map(projection, sigma)
+        free, names = self._measured[0], self.row_names(projection)
+        if projection == "platform":
+            return free
+        if projection == "whitened":
+            return self._whitened(free, self.motor_rows(names), sigma)
+        chosen = self._chosen(projection)
+        left = [name for name in hidden if name not in chosen]
+        if left:
+            raise ModelError(
+                f"robot {self.robot.name!r}: projection {projection!r} needs the torque of {', '.join(left)}, which is "
+                f"not measured; name it among the motors, then its row is left out"
+            )
+        return self.velocity_map(projection)[:, [chosen.index(name) for name in names]]
 
     @property
     def default_projection(self) -> str:

@@ -17,7 +17,6 @@ from dalembert.errors import ClosureError
 from dalembert.identification.base import base_parameters
 from dalembert.identification.factor import triangle
 from dalembert.identification.friction import solve_nonnegative
-from dalembert.identification.observation import group_names
 from dalembert.logs import Log
 from dalembert.model import Model
 from dalembert.motion import Closer
@@ -100,7 +99,7 @@ class Evidence:
 
     def groups(self, change: Change) -> tuple[str, ...]:
         """Names of the groups of rows that are looked at."""
-        names = group_names(self.model, self.model.default_projection)
+        names = self.model.row_names()
         return tuple(names[k] for k in self._known_groups(self._whole(change)[1]))
 
     def state(self, change: Change) -> tuple[Array, Array, Array]:
