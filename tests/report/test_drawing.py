@@ -8,7 +8,8 @@ from tests.identification.recovery import model_of
 
 from dalembert.motion import random_configurations
 from dalembert.report.envelope import thinned
-from dalembert.report.figure import sketch
+from dalembert.report.figure import draw, sketch
+from dalembert.report.labels import Label, gathered, placed
 from dalembert.report.numbers import significant, unit_text, with_interval
 from dalembert.report.skeleton import skeleton
 
@@ -72,3 +73,45 @@ def test_loops_meet_in_the_figure_at_any_configuration(name):
     one = sketch(model, y[3])
     for (_, line), (_, through) in zip(one.links, lines.links, strict=True):
         np.testing.assert_allclose(line, points[3][list(through)], atol=1e-12)
+
+
+def test_what_floats_has_no_foot_and_what_stands_has():
+    """DualV's platform hangs in its loops: the ground runs through the four cranks. An arm stands on one line."""
+    flat = sketch(model_of("dualv"))
+    assert "pose" not in [name for name, *_ in flat.joints]
+    feet = [position for name, position, _ in flat.joints if name in flat.actuated]
+    assert len(flat.ground) == 5  # closed
+    for foot in feet:
+        assert np.abs(flat.ground - foot).max(axis=1).min() < 1e-12
+    panda = sketch(model_of("panda"))
+    np.testing.assert_allclose(panda.ground, [[0, 0, 0], [0, 0, 0.333]], atol=1e-12)
+
+
+def test_names_stand_beside_their_points_and_not_on_each_other(rng):
+    points = rng.uniform(0, 300, (16, 2))
+    points[8:] = points[:8] + rng.uniform(-12, 12, (8, 2))  # in pairs that crowd
+    sizes = np.column_stack([rng.uniform(15, 90, 16), np.full(16, 14.0)])
+    line = np.array([[0.0, 0.0], [300.0, 300.0]])
+    centres = placed(points, sizes, points, [line], 6.0)
+    for k in range(16):
+        away = np.abs(points - centres[k]) - sizes[k] / 2
+        assert (away > 0).any(axis=1).all()  # on no point, its own neither
+        assert (np.abs(points[k] - centres[k]) < sizes[k] / 2 + 6.0 + 4.1 * sizes[k, 1]).all()
+        for j in range(k):
+            assert (np.abs(centres[k] - centres[j]) >= (sizes[k] + sizes[j]) / 2 - 1e-9).any()
+
+
+def test_names_of_one_spot_are_written_once():
+    at = [np.array([x, 0.0]) for x in (0.0, 3.0, 3.0, 50.0)]
+    labels = [Label(n, p, c) for n, p, c in zip("abcd", at, ("red", "red", "blue", "red"), strict=True)]
+    assert [label.text for label in gathered(labels, 5.0)] == ["a, b", "c", "d"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
+def test_a_picture_is_written_whole(ending, tmp_path):
+    draw(model_of("orthoglide"), tmp_path / f"robot.{ending}")
+    assert [path.name for path in tmp_path.iterdir()] == [f"robot.{ending}"]
+    content = (tmp_path / f"robot.{ending}").read_bytes()
+    assert len(content) > 10_000
+    if ending in ("svg", "html"):
+        assert b"q41" in content or b"orthoglide" in content

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,8 @@ __all__ = ["Skeleton", "skeleton"]
 
 Array = NDArray[np.float64]
 
+_FLOATING = (JointType.PLANAR, JointType.TRANSLATION, JointType.FREE)
+
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
@@ -22,7 +24,8 @@ class Skeleton:
 
     ``links``: body and the points of its polyline; ``joints``: name, point where the joint sits and, in the body it
     moves, the point (the body's origin) and axis (3,) of its first step; ``loops``: name and the two points it holds
-    together.
+    together; ``ground``: the polyline through what stands on the base. A body that floats off the base, held by loops
+    alone, has neither joint nor foot.
     """
 
     model: Model
@@ -32,6 +35,7 @@ class Skeleton:
     joints: tuple[tuple[str, int, int, Array], ...]
     loops: tuple[tuple[str, int, int], ...]
     actuated: frozenset[str]
+    ground: tuple[int, ...] = ()
 
     def poses(self, y: ArrayLike) -> tuple[Array, Array]:
         """Origins (n, bodies + 1, 3) and rotations (n, bodies + 1, 3, 3) in the base, the base itself first."""
@@ -60,12 +64,16 @@ def skeleton(model: Model) -> Skeleton:
         offset.append(np.asarray(at, dtype=float))
         return len(owner) - 1
 
+    origin = point(BASE, np.zeros(3))
+    driven = {name.partition(".")[0] for motor in robot.motors for name, _ in motor.turns}
     ends: dict[str, list[int]] = {name: [] for name in number}
     joints = []
     for body in robot.bodies:
         place, own = point(body.parent, body.placement.p), point(body.name, np.zeros(3))
-        ends[body.parent].append(place)
         ends[body.name].append(own)
+        if body.parent == BASE and body.joint.type in _FLOATING and body.joint.name not in driven:
+            continue
+        ends[body.parent].append(place)
         if body.joint.steps:
             joints.append((body.joint.name, place, own, np.array(body.joint.steps[0].axis, dtype=float)))
             if body.joint.type in (JointType.PRISMATIC, JointType.CYLINDRICAL):  # the way travelled
@@ -78,14 +86,16 @@ def skeleton(model: Model) -> Skeleton:
         ends[loop.a.body].append(a)
         ends[loop.b.body].append(b)
         loops.append((loop.name, a, b))
-    driven = {name.partition(".")[0] for motor in robot.motors for name, _ in motor.turns}
     bare = Skeleton(
         model, np.array(owner, dtype=np.intp), np.array(offset).reshape(-1, 3), (), tuple(joints), tuple(loops),
         frozenset(driven),
     )  # fmt: skip
     home = bare.points(model.home)[0]
     links = tuple((n, _polyline(points, home)) for n, points in ends.items() if n != BASE and len(points) > 1)
-    return Skeleton(model, bare.owner, bare.offset, links, bare.joints, bare.loops, bare.actuated)
+    feet = ends[BASE]
+    if len({tuple(np.round(home[k], 9)) for k in feet}) == 1:  # one foot: from the base's origin, or all there is
+        feet = [origin, *feet]
+    return replace(bare, links=links, ground=_polyline(feet, home) if feet else ())
 
 
 def _polyline(points: Sequence[int], at: Array) -> tuple[int, ...]:
