@@ -34,7 +34,7 @@ def disagreement(evidence: Evidence, change: Change) -> list[Finding]:
     mend = "zeros of the encoders (offset: in the channels file), or lengths in the robot file"
     found = min((_zero(evidence, change, off, k) for k in range(len(change.A))), default=(1.0, 0.0, 0))
     if found[0] < TOGETHER:
-        places = [*model.robot.motor_names, *(sensor.name for sensor in model.robot.sensors)]
+        places = list(model.robot.readings)
         share, offset, k = found
         mend = f"{offset:+.3g} on q_{places[k]} brings them together to {share * size:.1g}: its zero? or {mend}"
     return [Finding(Level.SUSPECT, "closure", text, mend)]

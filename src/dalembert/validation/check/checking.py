@@ -170,7 +170,7 @@ def _after(evidence: Evidence, reading: Reading, progress: Progress) -> list[Fin
 def mended_channels(channels: ChannelMap, robot: Robot, check: LogCheck) -> ChannelMap:
     """A channel map that reads the columns as the check found right."""
     change, old = check.change, {channel.signal: channel for channel in channels.channels}
-    places = [*robot.motor_names, *(sensor.name for sensor in robot.sensors)]
+    places = list(robot.readings)
     parts = (("q", places, change.A, change.b), ("tau", robot.motor_names, change.C, np.zeros(len(change.C))))
     new = dict(old)
     for kind, names, matrix, offset in parts:

@@ -55,7 +55,7 @@ def _change(model: Model, check: str, words: str, signals: list[str], **maps: Ar
 
 
 def _places(model: Model) -> list[str]:
-    return [*model.robot.motor_names, *(s.name for s in model.robot.sensors)]
+    return list(model.robot.readings)
 
 
 def _units(model: Model) -> Iterator[Change]:
