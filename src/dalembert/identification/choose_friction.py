@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.identification.base import BaseSet
-from dalembert.identification.factor import accumulate, combine, one_thread, triangle
+from dalembert.identification.factor import Factor, accumulate, combine, one_thread, triangle
 from dalembert.identification.friction import (
     CANDIDATES,
     MODELS,
@@ -68,15 +68,23 @@ def first_fit(rows: Rows, columns: Sequence[int], nonnegative: Collection[str]) 
     """Values of base columns by weighted least squares with the friction coefficients named kept >= 0."""
     with one_thread():
         factors = accumulate(rows)
-        weights = np.array([_weight(f.R[:, list(columns)], f.R[:, -1], f.count) for f in factors])
+        weights = _weights(factors, list(columns))
         r = combine(factors, weights)
         mask = np.array([rows.parameters[k] in nonnegative for k in columns], dtype=bool)
         return solve_nonnegative(r[:, list(columns)], r[:, -1], mask).values
 
 
-def _weight(r: Array, y: Array, count: float) -> float:
-    residual = solve_linear(r, y).residual
-    return float(np.sqrt(count) / residual) if residual > 0.0 else 1.0
+def _weights(factors: Sequence[Factor], columns: list[int]) -> Array:
+    """1 / sigma of each group (G,): of its own equations, of a passive joint's, which zero meets, of all groups'."""
+    together = combine(factors, np.ones(len(factors)))
+    common = solve_linear(together[:, columns], together[:, -1]).values
+    out = np.ones(len(factors))
+    for g, factor in enumerate(factors):
+        r, y = factor.R[:, columns], factor.R[:, -1]
+        residual = solve_linear(r, y).residual if y.any() else float(np.linalg.norm(r @ common))
+        if residual > 0.0:
+            out[g] = np.sqrt(factor.count) / residual
+    return out
 
 
 def squares(rows: Rows, columns: Sequence[int], values: Array) -> tuple[float, float]:
@@ -112,7 +120,7 @@ def fitted_shapes(
         rows = FrictionRows(tracks, laws.with_shape(shapes.tolist()), slopes=True)
         factors = accumulate(rows if fold is None else Part(rows, fold, held=False))
         if weights is None:  # of the first shapes, then kept: the cost must not change its measure on the way
-            weights = np.array([_weight(f.R[:, list(found)], f.R[:, -1], f.count) for f in factors])
+            weights = _weights(factors, list(found))
         place = {column: k for k, column in enumerate(found)}
         pairs = [(place[column], shape) for column, shape in rows.slope_pairs if column in place]
         slopes = [k for k, (column, _) in enumerate(rows.slope_pairs) if column in place]
