@@ -12,10 +12,13 @@ from dalembert.identification.factor import Accumulator, one_thread, triangle
 from dalembert.identification.linear import LinearSolution, solve_linear
 from dalembert.identification.outcome import SCALE_FLOOR, finish, own_scales, require_columns, status_of
 from dalembert.identification.problem import Estimate, Problem, Score, Status
-from dalembert.identification.robust import Huber, Loss, ResidualHistogram
+from dalembert.identification.robust import Huber, Loss, MedianResidual
 from dalembert.identification.rows import Array, checked_blocks
 
 __all__ = ["Irls"]
+
+
+SETTLED = 30  # iterations after which the scales are held: with them fixed a convex loss has no other way than down
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class Irls:
         state = self._pass(problem, solution.values, scales)
         while not done and iterations < self.max_iterations:
             iterations += 1
-            scales = self._scales(problem, state.sigma)
+            if iterations <= SETTLED:
+                scales = self._scales(problem, state.sigma)
             state = self._pass(problem, solution.values, scales)
             new = solve_linear(state.R[:, :-1], state.R[:, -1])
             plain = problem.weighted(scales)
@@ -75,7 +79,7 @@ class Irls:
     def _pass(self, problem: Problem, values: Array, scales: Array) -> _Pass:
         columns, groups = list(problem.kept), len(scales)
         part = Accumulator(len(columns) + 1)
-        histograms = [ResidualHistogram(2.0 * factor.peak) for factor in problem.factors]
+        histograms = [MedianResidual(2.0 * factor.peak) for factor in problem.factors]
         sums = np.zeros((3, groups))
         with one_thread():
             for block in checked_blocks(problem.rows):
