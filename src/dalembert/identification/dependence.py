@@ -18,8 +18,7 @@ from dalembert.parameters import INERTIAL
 
 __all__ = ["dependence"]
 
-_STATES = 40  # configurations along the logs
-_FIRST = 100_000  # samples of each log they are taken from: closing the loops of a long one again takes long
+_STATES, _CONFIGURATIONS = 400, 40  # along the logs: for the size of velocities, for the columns
 _SHOWN = 0.2  # share of the largest part (as a norm) from which a motion is named
 _MOST = 3  # motions named
 
@@ -62,24 +61,15 @@ def _states(prepared: Prepared) -> tuple[Array, Array, Array]:
     """Configurations spread along the logs, and velocities and accelerations of the independent coordinates (r,)."""
     model = prepared.model
     pick = model.position_map("independent")
-    ys, squares, count = [], np.zeros((2, model.r)), 0
-    for run in prepared.rigid.runs:
-        step = max(1, min(run.plan.samples, _FIRST) * len(prepared.rigid.runs) // _STATES)
-        seen = 0
-        for signals, (y, yd, ydd) in prepared.rigid.motion(run):
-            ys.append(y[-signals.first % step :: step])
-            squares += [np.sum((yd @ pick.T) ** 2, axis=0), np.sum((ydd @ pick.T) ** 2, axis=0)]
-            seen += len(y)
-            if seen >= _FIRST:
-                break
-        count += seen
+    y, yd, ydd = prepared.rigid.sampled(_STATES)
+    size = np.sqrt([np.mean((rate @ pick.T) ** 2, axis=0) for rate in (yd, ydd)])
     angle = {s.coordinate: s.is_angle for body in model.robot.bodies for s in body.joint.steps}
     kind = np.array([angle[name] for name in model.independent])
     largest = np.zeros((2, model.r))
     for alike in (kind, ~kind):
-        largest[:, alike] = np.sqrt(squares[:, alike] / count).max(axis=1, initial=0.0)[:, None]
+        largest[:, alike] = size[:, alike].max(axis=1, initial=0.0)[:, None]
     v, vd = np.where(largest > 0.0, largest, 1.0)
-    return np.concatenate(ys), v, vd
+    return y[:: max(1, len(y) // _CONFIGURATIONS)], v, vd
 
 
 def _columns(prepared: Prepared, y: Array, v: Array, vd: Array) -> Array:

@@ -31,6 +31,7 @@ IntArray = NDArray[np.int64]
 
 BLOCK = 8192  # samples evaluated at a time: W of a block stays within tens of megabytes
 KEPT_BYTES = 384 * 2**20  # decimated rows are kept for further passes up to this size, else computed again
+_LOOK = 100_000  # samples of each log that are looked at for what needs a few: closing all of a long one takes long
 _SWITCHING = (EffortKind.COULOMB, EffortKind.FORCE)  # efforts that jump where a joint turns back
 
 
@@ -189,6 +190,19 @@ class LogRows:
                 yield from rows(k, groups[k].push(np.concatenate([out["W"][entries], gamma[k : k + 1]]), weight))
         for k, group in enumerate(groups):
             yield from rows(k, group.finish())
+
+    def sampled(self, count: int) -> tuple[Array, Array, Array]:
+        """``y, yd, ydd`` (m, n_y) of about ``count`` samples spread over the logs (over the beginning of long ones)."""
+        parts = []
+        for run in self.runs:
+            step, seen = max(1, min(run.plan.samples, _LOOK) * len(self.runs) // count), 0
+            for signals, state in self.motion(run):
+                parts.append([x[-signals.first % step :: step] for x in state])
+                seen += len(signals.t)
+                if seen >= _LOOK:
+                    break
+        y, yd, ydd = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return y, yd, ydd
 
     def motion(self, run: Run) -> Iterator[tuple[Signals, tuple[Array, Array, Array]]]:
         """Prepared signals of one log, block by block, and the full state y, yd, ydd they give."""

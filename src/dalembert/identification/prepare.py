@@ -38,6 +38,7 @@ from dalembert.identification.friction_rows import FrictionRows, Tracks, load_sh
 from dalembert.identification.observation import LogRows
 from dalembert.identification.prior import Prior
 from dalembert.identification.problem import Problem
+from dalembert.identification.remarks import condition_of_motors, rows_left
 from dalembert.identification.rows import Rows
 from dalembert.logs import LogSource
 from dalembert.model import Model, build_model
@@ -230,6 +231,7 @@ def prepare_problem(
     ties = asked_ties(rigid.model.robot, symmetric)
     if symmetric:
         rows = TiedRows(rows, ties)
+    notes = (*notes, *condition_of_motors(rigid))
     progress("finding the base parameters")
     base = place.base(rigid, laws, ties)
     progress("evaluating and factoring the rows")
@@ -238,7 +240,7 @@ def prepare_problem(
         units=column_units(rigid.model, rows.parameters, laws, described),
     )  # fmt: skip
     said = tuple(note for run in rigid.runs for note in (*run.source.info.notes, *run.plan.notes))
-    notes = (*notes, *_left(rigid, problem))
+    notes = (*notes, *rows_left(rigid, problem))
     return Prepared(
         described, rigid.model, rows, rigid, laws, ties, base, problem, symmetric, (*rigid.model.notes, *said, *notes),
         place.load if laws is not None and laws.laws[0][1].needs_load else None,
@@ -259,18 +261,6 @@ def along(prepared: Prepared, sources: Sequence[LogSource]) -> Prepared:
     return replace(
         prepared, rows=rows, rigid=rigid, problem=replace(prepared.problem, rows=rows, factors=accumulate(rows))
     )
-
-
-def _left(rigid: LogRows, problem: Problem) -> tuple[str, ...]:
-    """Notes on row groups that a mask leaves without rows; an error where it leaves none at all."""
-    empty = [name for name, factor in zip(rigid.groups, problem.factors, strict=True) if not factor.rows]
-    if len(empty) == len(rigid.groups):
-        logs = ", ".join(run.name for run in rigid.runs)
-        raise EstimationError(
-            f"no rows are left of {logs}: some joint is too slow all the time; expected faster motion or a lower limit "
-            "for slow samples (--mask-slow)"
-        )
-    return tuple(f"no rows of {name} are left: too slow all the time, or masked" for name in empty)
 
 
 @dataclass

@@ -153,17 +153,17 @@ class Closer:
             else:
                 step *= 0.5
                 if step < _SMALLEST_STEP:
-                    self._refuse(where, y, start + done * (target - start))
+                    self._refuse(where, y, target)
         return y
 
     def _refuse(self, where: str, y: Array, theta: Array) -> None:
         _, c, mismatch, _ = self._step(y, theta)
-        left = np.concatenate([c, mismatch]) if len(self.sensors) == self.model.r else c
+        left = np.concatenate([c, mismatch])
         jacobian = self._jacobian(y)[0]
         sigma = np.linalg.svd(np.vstack([jacobian, self.sensors]), compute_uv=False)[-1]
         raise ClosureError(
             f"robot {self.model.robot.name!r}: {where}: the loops do not close at the measured positions "
-            f"(last error {np.abs(left).max(initial=0.0):.2g}, smallest singular value {sigma:.2g}); "
+            f"(last error {np.abs(left).max(initial=0.0):.2g} rad or m, smallest singular value {sigma:.2g}); "
             f"check units, offsets and signs of the positions, and that home is in the same assembly mode"
         )
 

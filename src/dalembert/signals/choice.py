@@ -31,11 +31,14 @@ FLAT = 0.5  # of the cutoff: up to there a filter of order 4 takes less than 0.4
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A cutoff [Hz], a decimation factor, and why."""
+    """A cutoff [Hz], a decimation factor, and why; ``band`` [Hz] holds 99 % of the acceleration power (inf: not looked
+    at).
+    """
 
     cutoff: float
     decimate: int
     reasons: tuple[str, ...]
+    band: float = math.inf
 
 
 def choose(q: Array, rate: float, samples: int, cutoff: float | None = None, decimate: int | None = None) -> Choice:
@@ -57,8 +60,8 @@ def choose(q: Array, rate: float, samples: int, cutoff: float | None = None, dec
             f"cutoff {cutoff:g} Hz: positions stand 20 dB above their noise up to {crossing:.3g} Hz (median), "
             f"99 % of the velocity power is below {motion:.3g} Hz, sampling {rate:g} Hz"
         )
+    acceleration = float(np.median(_band(found, 4, cutoff or rate / 2.0)))
     if decimate is None:
-        acceleration = float(np.median(_band(found, 4, cutoff or rate / 2.0)))
         wanted = int(0.4 * rate / max(acceleration, _KEPT_MOTIONS * motion, float(found.frequency[1])))
         least = math.ceil(0.4 * rate / (FLAT * cutoff)) if cutoff > 0.0 else 1
         most = max(1, samples // _LEAST_ROWS)
@@ -67,7 +70,7 @@ def choose(q: Array, rate: float, samples: int, cutoff: float | None = None, dec
             f"decimation {decimate}: low-pass {0.4 * rate / decimate:.3g} Hz, 99 % of the acceleration power is below "
             f"{acceleration:.3g} Hz, {-(-samples // decimate)} rows are left"
         )
-    return Choice(cutoff, decimate, tuple(reasons))
+    return Choice(cutoff, decimate, tuple(reasons), acceleration)
 
 
 def _band(found: Spectrum, power: int, limit: float) -> Array:

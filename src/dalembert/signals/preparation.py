@@ -133,7 +133,7 @@ def plan(source: LogSource, settings: SignalSettings | None = None) -> SignalPla
     slow, reach = np.zeros(q.shape[1]), 0
     notes = list(chosen.reasons)
     kept = 0.4 * info.rate / chosen.decimate
-    if lowpass is not None and kept > 1.001 * FLAT * chosen.cutoff:
+    if lowpass is not None and min(kept, chosen.band) > 1.001 * FLAT * chosen.cutoff:
         notes.append(
             f"torque is compared up to {kept:.3g} Hz but positions are filtered at {chosen.cutoff:.3g} Hz: inertial "
             f"parameters may be biased; decimate by {math.ceil(0.4 * info.rate / (FLAT * chosen.cutoff))} or more"
