@@ -125,13 +125,16 @@ class _Guesser:
         self.columns = [_read(name) for name in table.columns]
         self.turning = angular_places(robot)
         self.notes: list[str] = []
+        self.numbered: dict[int | None, str] = {}  # the motor that each number means, once positions have told
 
     def run(self) -> Guess:
         motors, sensors = self.robot.motor_names, tuple(s.name for s in self.robot.sensors)
         measured = tuple(m for m in motors if m not in self.robot.unmeasured)
         found: dict[str, _Column] = {}
         for kind, places in (("q", (*motors, *sensors)), ("tau", measured), ("qd", motors), ("qdd", motors)):
-            found |= {f"{kind}_{place}": column for place, column in self._assigned(kind, places).items()}
+            own = self._assigned(kind, places)
+            found |= {f"{kind}_{place}": column for place, column in own.items()}
+            self.numbered = self.numbered or {c.number: place for place, c in own.items() if c.number is not None}
         if not any(signal.startswith(("q_", "tau_")) for signal in found):
             raise LogError(
                 f"{self.where}: no column looks like a position or torque of robot {self.robot.name!r} "
@@ -177,6 +180,9 @@ class _Guesser:
     def _by_number(self, columns: Sequence[_Column], places: Sequence[str]) -> dict[str, _Column]:
         """Columns numbered in the order of the motors, from 0 or 1, or as many unnumbered ones in their order."""
         numbers = [c.number for c in columns]
+        like_positions = {self.numbered[n]: c for c, n in zip(columns, numbers, strict=True) if n in self.numbered}
+        if len(like_positions) == len(columns):
+            return {place: column for place, column in like_positions.items() if place in places}
         if len(columns) < len(places):
             return {}
         if all(n is not None for n in numbers) and len(set(numbers)) == len(numbers):

@@ -66,6 +66,11 @@ class Change:
         """True when positions are read otherwise."""
         return bool(self.b.any()) or not np.array_equal(self.A, np.eye(len(self.A)))
 
+    @property
+    def turns(self) -> bool:
+        """True when torques are read otherwise."""
+        return not np.array_equal(self.C, np.eye(len(self.C)))
+
     def after(self, first: Change) -> Change:
         """Both: the other first, this one on top of it."""
         return Change(

@@ -47,17 +47,19 @@ def read_right(evidence: Evidence, progress: Callable[[str], None]) -> Reading:
         findings.append(Finding(Level.FAULT, "closure", "the loops do not close along the log", _CLOSE))
     for _ in range(2 * len(model.robot.sensor_map())):
         progress("trying other signs, units and orders of the columns")
-        tried = _tried(evidence, change, now, closed=errors is not None)
+        tried = _tried(evidence, change, now, errors)
         if not tried:
             break
         gain, way, found = _chosen(tried)
-        if max(gain, likeness(found) - likeness(errors)) > -LIKELY:
+        by_torque = likeness(found) - likeness(errors)
+        if gain > -LIKELY or (by_torque > -LIKELY and way.check != "units"):  # limits alone tell units, but no sign
             break
         others = [other.words for loss, other, _ in tried if loss <= gain + 2 * ALIKE and other is not way]
         findings.append(_finding(way, gain, errors, found, others))
         if gain > -SURE:
             break
-        change, now, errors = way.after(change), now + gain, found
+        change, errors = way.after(change), found
+        now = evidence.score(change)[0]
     if errors is not None:
         progress("comparing the torques' scales")
         findings += _scales(evidence, change)
@@ -74,24 +76,54 @@ def _chosen(tried: list[Tried]) -> Tried:
     ones spoil all other evidence.
     """
     least, _, errors = min(tried, key=lambda item: item[0])
-    units = [item for item in tried if item[1].check == "units" and item[0] <= min(-SURE, 0.5 * least)]
+    units = [i for i in tried if i[1].check == "units" and not i[1].turns and i[0] <= min(-SURE, 0.5 * least)]
     if units and float(errors.max()) > UNEXPLAINED:
         return min(units, key=lambda item: item[0])
     return next(item for item in tried if item[0] <= least + ALIKE / 2)
 
 
-def _tried(evidence: Evidence, change: Change, now: float, *, closed: bool) -> list[Tried]:
+def _tried(evidence: Evidence, change: Change, now: float, errors: Array | None) -> list[Tried]:
     """Every way that closes the loops with its gain; several changes at once where no single one does."""
-    tried = _gains(evidence, change, list(ways(evidence.model)), now)
-    if not closed and not tried:
-        tried = _gains(evidence, change, list(combinations(evidence.model)), now)
+    wrong = errors is None or float(errors.max()) > UNEXPLAINED
+    tried = _gains(evidence, change, list(ways(evidence.model)), now, signs=wrong)
+    if errors is None and not tried:
+        tried = _gains(evidence, change, list(combinations(evidence.model)), now, signs=True)
     return tried
 
 
-def _gains(evidence: Evidence, change: Change, some: Sequence[Change], now: float) -> list[Tried]:
-    closing = zip(some, evidence.closes([way.after(change) for way in some]), strict=True)
-    found = ((way, *evidence.score(way.after(change))) for way, closes in closing if closes)
-    return [(score - now, way, errors) for way, score, errors in found if errors is not None]
+def _gains(evidence: Evidence, change: Change, some: Sequence[Change], now: float, *, signs: bool) -> list[Tried]:
+    """Gains of the ways that close; with ``signs`` also of those to read positions with signs of torques they explain."""
+    plain, more = [], []
+    for way, closes in zip(some, evidence.closes([way.after(change) for way in some]), strict=True):
+        score, errors = evidence.score(way.after(change)) if closes else (0.0, None)
+        if errors is None:
+            continue
+        plain.append((score - now, way, errors))
+        if signs and way.moves:
+            both, better, errors = _with_signs(evidence, change, way, score, errors)
+            if both is not way:
+                more.append((better + LIKELY - now, both, errors))  # two things wrong are less likely than one
+    return [*plain, *more]
+
+
+def _with_signs(
+    evidence: Evidence, change: Change, way: Change, score: float, errors: Array
+) -> tuple[Change, float, Array]:
+    """A way with every torque turned round that is explained better so: two faults hide each other's gain."""
+    flips = [flip for flip in ways(evidence.model) if flip.check == "signs" and not flip.moves]
+    for _ in flips:
+        found = [(*evidence.score(flip.after(way).after(change)), flip) for flip in flips]
+        better, seen, flip = min(found, key=lambda item: item[0])
+        if seen is None or better > score - SURE:
+            break
+        both = flip.after(way)
+        words = f"{way.words}, and {flip.words}"
+        way, score, errors = (
+            replace(both, check=way.check, words=words, signals=way.signals + flip.signals),
+            better,
+            seen,
+        )
+    return way, score, errors
 
 
 _CLOSE = "units, signs, zeros of the positions, lengths in the robot file, or home in another assembly mode"
