@@ -101,7 +101,9 @@ def test_a_joint_variable_in_its_cell_leaves_its_constant(tmp_path: Path) -> Non
     (tmp_path / "arm.csv").write_text(
         "alpha,theta,r,sigma,mu\n0,pi/2 + theta1,0.3,0,1\n-pi/2,q2 - pi,0,0,0\nπ/2,0,0.1+d3,1,1\n", encoding="utf-8"
     )
-    robot = starter(tmp_path / "arm.csv").robot
+    found = starter(tmp_path / "arm.csv")
+    robot = found.robot
+    assert read_back(found.text, tmp_path) == robot
     table = "mdh:\n  - {joint: j1, antecedent: base, theta: pi/2, r: 0.3}\n"
     table += "  - {joint: j2, antecedent: j1, alpha: -pi/2, theta: -pi}\n"
     table += "  - {joint: j3, antecedent: j2, alpha: pi/2, r: 0.1, sigma: 1}\n"

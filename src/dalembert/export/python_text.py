@@ -24,7 +24,9 @@ def python_text(functions: Functions) -> str:
     parts.append(f"BETA = np.array({source.beta.tolist()!r})\nHOME = np.array({model.home.tolist()!r})")
     for name, program in functions.programs.items():
         hidden = name == "newton"
-        parts.append(python_function(program, f"_{name}" if hidden else name, f"{DOCS[name].capitalize()}."))
+        parts.append(
+            python_function(program, f"_{name}" if hidden else name, f"{DOCS[name][:1].upper()}{DOCS[name][1:]}.")
+        )
     if "newton" in functions.programs:
         parts.append(_CLOSE_ONCE if functions.linear else _CLOSE)
         parts.append(_torque(functions))

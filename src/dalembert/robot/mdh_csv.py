@@ -171,7 +171,8 @@ def _constant(cell: str) -> str:
     match = _OWN.fullmatch(cell)
     if match is None or (match["first"] or match["last"]) in CONSTANTS:
         return cell or "0"
-    return (match["after"] or match["before"] or "0").removeprefix("+").strip()
+    # no space after a sign: "- pi/2" in a list is another list to YAML
+    return re.sub(r"^([-+])\s*", lambda sign: sign[1].strip("+"), match["after"] or match["before"] or "0")
 
 
 def _lines(rows: list[dict[str, str]], kept: list[str]) -> list[str]:

@@ -92,7 +92,7 @@ def _tried(evidence: Evidence, change: Change, now: float, errors: Array | None)
 
 
 def _gains(evidence: Evidence, change: Change, some: Sequence[Change], now: float, *, signs: bool) -> list[Tried]:
-    """Gains of the ways that close; with ``signs`` also of those to read positions with signs of torques they explain."""
+    """Gains of the ways that close; with ``signs`` also of positions read with the signs of torques they explain."""
     plain, more = [], []
     for way, closes in zip(some, evidence.closes([way.after(change) for way in some]), strict=True):
         score, errors = evidence.score(way.after(change)) if closes else (0.0, None)
