@@ -90,7 +90,7 @@ def _tables(model: Model, data: dict[str, Any]) -> list[Any]:
         rows = [[e.name, str(e.kind), ", ".join(e.parameters)] for e in robot.efforts]
         out.append(table("efforts", ["on", "kind", "parameters"], rows))
     home = [
-        f"{name} = {np.degrees(value):.2f} deg" if degrees[name] else f"{name} = {value:.4f} m"
+        f"{name} = {np.degrees(value):z.2f} deg" if degrees[name] else f"{name} = {value:z.4f} m"
         for name, value in data["home"].items()
     ]
     out.append("home: " + ", ".join(home))
