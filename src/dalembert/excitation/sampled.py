@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.excitation.states import Motion, States
 from dalembert.model import Model
+from dalembert.robot.interchange import whole_files
 
 __all__ = ["ros_trajectory", "table", "write_table"]
 
@@ -37,12 +38,8 @@ def table(model: Model, coordinates: tuple[str, ...], path: Callable[[Array], An
 
 def _written(path: Path, write: Callable[[Path], object]) -> Path:
     """A file that appears when it is complete."""
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        write(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_files(path) as (draft,):
+        write(draft)
     return path
 
 

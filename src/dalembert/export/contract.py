@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from dalembert.errors import ExportError
 from dalembert.export.source import Identified
+from dalembert.robot.interchange import whole_files
 
 __all__ = ["Exporter", "Options", "Written", "write_files"]
 
@@ -41,19 +40,9 @@ class Exporter(Protocol):
 
 
 def write_files(contents: Mapping[Path, str | bytes]) -> tuple[Path, ...]:
-    """Write whole files: every one under another name first, so that a full disk leaves the old ones."""
-    ready: dict[Path, Path] = {}
-    try:
-        for path, content in contents.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-            ready[temporary] = path
-            data = content.encode() if isinstance(content, str) else content
-            temporary.write_bytes(data)
-        for temporary, path in ready.items():
-            temporary.replace(path)
-    except OSError as error:
-        for temporary in ready:
-            temporary.unlink(missing_ok=True)
-        raise ExportError(f"{error.filename or path}: cannot be written ({error.strerror or error})") from None
+    """Write whole files, all of them or none: a full disk leaves the old ones."""
+    with whole_files(*contents) as drafts:
+        for draft, content in zip(drafts, contents.values(), strict=True):
+            draft.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content.encode() if isinstance(content, str) else content)
     return tuple(contents)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import casadi as ca
@@ -13,6 +12,7 @@ from dalembert.export.contract import Options, Written, write_files
 from dalembert.export.programs import Functions
 from dalembert.export.python_text import python_text
 from dalembert.export.source import Identified
+from dalembert.robot.interchange import whole_files
 from dalembert.symbolic import SX
 
 __all__ = ["write_c", "write_casadi", "write_python"]
@@ -53,12 +53,10 @@ def write_casadi(source: Identified, path: Path, options: Options) -> Written:
     function = ca.Function(
         prefix_of(source.robot.name), list(inputs.values()), ca.cse(list(outputs.values())), list(inputs), list(outputs)
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        function.save(str(temporary))
-        return Written(write_files({path: temporary.read_bytes()}), source.notes)
-    except (RuntimeError, OSError) as error:
-        raise ExportError(f"{path}: cannot be written ({str(error).splitlines()[-1]})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_files(path) as (draft,):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            function.save(str(draft))
+        except RuntimeError as error:
+            raise OSError(str(error).splitlines()[-1]) from None
+    return Written((path,), source.notes)

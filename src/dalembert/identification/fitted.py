@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,8 @@ from dalembert.identification.observation import LogRows
 from dalembert.identification.rows import RowBlock, Rows
 from dalembert.logs import LogSource
 from dalembert.model import Model, build_model
-from dalembert.robot import Coordinate, Distance, Robot, read_yaml
+from dalembert.robot import Coordinate, Distance, Robot
+from dalembert.robot.yaml_reader import robot_of_text
 from dalembert.robot.yaml_writer import yaml_text
 from dalembert.signals import SignalSettings
 
@@ -170,19 +169,13 @@ def describe(
     }
 
 
-def _robot(text: str) -> Robot:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "robot.yaml"
-        path.write_text(text, encoding="utf-8")
-        return read_yaml(path)
-
-
 def fitted(fit: Fit, model: Model | None = None) -> FittedModel:
     """The identified model of a fit; ``model`` is the one it was made with, where that is still at hand."""
     found = fit.provenance.get("model")
     if not isinstance(found, Mapping):
         raise EstimationError("fit: no model in its provenance; it was not written by 'identify'")
-    rigid = _robot(found["rigid"])
+    rigid = robot_of_text(found["rigid"], "fit.json (model)")
+    described = robot_of_text(found["described"], "fit.json (robot)")
     model = model or build_model(rigid)
     laws = laws_from_dict(found["friction"]) if found["friction"] else None
     ties = symmetric_ties(rigid) if found["symmetric"] else no_ties(model.parameters)
@@ -193,6 +186,6 @@ def fitted(fit: Fit, model: Model | None = None) -> FittedModel:
     for name, value in known.items():
         values[names.index(columns.get(name, name))] = value
     return FittedModel(
-        model, _robot(found["described"]), laws, ties, values, found["projection"], np.array(found["sigma"]),
+        model, described, laws, ties, values, found["projection"], np.array(found["sigma"]),
         tuple(found["payloads"]), bool(fit.standard), np.array(found["load"]) if "load" in found else None,
     )  # fmt: skip

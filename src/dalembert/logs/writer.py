@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pyarrow.parquet as parquet
 from dalembert.errors import LogError, choices
 from dalembert.logs.log import LogInfo, LogSource
 from dalembert.logs.parquet_reader import METADATA_KEY
+from dalembert.robot.interchange import whole_files
 
 __all__ = ["check_log_path", "write_log"]
 
@@ -39,15 +38,8 @@ def write_log(log: LogSource, path: str | Path) -> Path:
     All digits are kept. The payload label goes into Parquet metadata or a ``# payload:`` line.
     """
     path = check_log_path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        (_write_csv if path.suffix == ".csv" else _write_parquet)(log, temporary)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_files(path) as (draft,):
+        (_write_csv if path.suffix == ".csv" else _write_parquet)(log, draft)
     return path
 
 

@@ -13,6 +13,7 @@ from dalembert.excitation.sampled import table
 from dalembert.model import Model
 from dalembert.report.figure import ACTUATED, JOINT, LINK, LOOP, PLATFORM, sketch
 from dalembert.report.regions import region_lines
+from dalembert.robot.interchange import whole_files
 
 __all__ = ["draw_design"]
 
@@ -36,12 +37,8 @@ def draw_design(design: Design, folder: Path) -> list[Path]:
     }
     out = []
     for name, sheet in sheets.items():
-        part = folder / f".{name}.part.png"
-        try:
-            sheet.savefig(part, bbox_inches="tight", pad_inches=0.15)
-            part.replace(folder / name)
-        finally:
-            part.unlink(missing_ok=True)
+        with whole_files(folder / name) as (draft,):
+            sheet.savefig(draft, bbox_inches="tight", pad_inches=0.15)
         out.append(folder / name)
     return out
 

@@ -13,6 +13,7 @@ from dalembert.errors import UsageError
 from dalembert.model import Model
 from dalembert.report.labels import Label, gathered
 from dalembert.report.skeleton import skeleton
+from dalembert.robot.interchange import whole_files
 
 __all__ = ["Sketch", "draw", "interactive", "sketch", "title"]
 
@@ -72,17 +73,13 @@ def draw(model: Model, path: Path, y: ArrayLike | None = None) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"picture {str(path)!r}: there is no folder {str(path.parent)!r}")
     figure = sketch(model, y)
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
+    with whole_files(path) as (draft,):
         if path.suffix.lower() == ".html":
-            interactive(model, figure).write_html(temporary, include_plotlyjs=True)
+            interactive(model, figure).write_html(draft, include_plotlyjs=True)
         else:
             from dalembert.report.printed import printed
 
-            printed(figure, title(model), temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            printed(figure, title(model), draft)
 
 
 def title(model: Model) -> str:

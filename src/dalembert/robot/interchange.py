@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = [
     "spring_values",
     "turns_of_matrix",
     "unique_name",
+    "whole_files",
     "write_atomically",
 ]
 
@@ -154,15 +155,31 @@ def number_text(*values: float) -> str:
     return " ".join(repr(float(value) + 0.0) for value in values)  # + 0.0: no minus zero
 
 
+@contextmanager
+def whole_files(*paths: Path) -> Iterator[tuple[Path, ...]]:
+    """Paths to write to in place of those asked for, with the same endings.
+
+    They take their places together when all are complete; whatever interrupts that leaves the old files and nothing
+    else. ExportError where the system refuses.
+    """
+    drafts = {path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}"): path for path in paths}
+    try:
+        yield tuple(drafts)
+        for draft, path in drafts.items():
+            draft.replace(path)
+    except OSError as error:
+        path = drafts.get(Path(error.filename or ""), paths[0])
+        reason = error.strerror or error
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            reason = f"{path.parent} is not a folder"
+        raise ExportError(f"{path}: cannot be written ({reason})") from None
+    finally:
+        for draft in drafts:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a whole file or leave the old one untouched, whatever interrupts it."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        raise ExportError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with whole_files(path) as (draft,):
+        draft.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)

@@ -10,9 +10,9 @@ from dalembert.errors import RobotError, choices
 from dalembert.robot.description import Robot
 from dalembert.robot.yaml_builder import Document, build_robot
 from dalembert.robot.yaml_legs import read_scope
-from dalembert.robot.yaml_source import Located, Node, Scope, is_file, parse_file
+from dalembert.robot.yaml_source import Located, Node, Scope, is_file, parse_file, parse_text
 
-__all__ = ["TOP_KEYS", "read_yaml"]
+__all__ = ["TOP_KEYS", "read_yaml", "robot_of_text"]
 
 TOP_KEYS = (
     "name", "source", "extends", "gravity", "constants", "bodies", "legs", "mdh", "loops", "motors", "sensors",
@@ -33,8 +33,17 @@ def read_yaml(path: str | Path, constants: Mapping[str, float | str] | None = No
     return build_robot(document, _scope(document, constants or {}))
 
 
+def robot_of_text(text: str, where: str) -> Robot:
+    """The robot that text in the notation of robot files describes; ``where`` is what messages call it."""
+    document = _document(parse_text(text, where), Path(where), ())
+    return build_robot(document, _scope(document, {}))
+
+
 def _read_document(path: Path, seen: tuple[Path, ...]) -> Document:
-    root = parse_file(path)
+    return _document(parse_file(path), path, seen)
+
+
+def _document(root: Located, path: Path, seen: tuple[Path, ...]) -> Document:
     keys = root.mapping(TOP_KEYS, (), "a robot")
     own = {key: value for key, value in keys.items() if not value.is_null}
     parent = Document(root, {})

@@ -18,7 +18,7 @@ from dalembert.errors import RobotError, choices
 from dalembert.robot.expression import CONSTANTS, Expression, evaluate, parse
 from dalembert.robot.geometry import Vector
 
-__all__ = ["Located", "Node", "Scope", "is_file", "is_name", "parse_file"]
+__all__ = ["Located", "Node", "Scope", "is_file", "is_name", "parse_file", "parse_text"]
 
 # Far beyond any robot file; a bound for hostile ones.
 MAX_BYTES, MAX_DEPTH, MAX_NODES = 1_000_000, 40, 50_000
@@ -306,6 +306,11 @@ def parse_file(path: Path) -> Located:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RobotError(f"{file}:{line}: found byte {data[error.start]:#04x}, expected text in UTF-8") from None
+    return parse_text(text, file)
+
+
+def parse_text(text: str, file: str) -> Located:
+    """The root value of YAML text; ``file`` is what messages call it."""
     return Located(_Composer(text, file).root(), file, "")
 
 

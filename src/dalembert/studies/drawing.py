@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from dalembert.robot.interchange import whole_files
 from dalembert.studies.study import Curve, Figure, Panel
 
 __all__ = ["draw"]
@@ -34,12 +35,8 @@ def draw(figure: Figure, path: Path) -> None:
         axis.set_visible(False)
     _legends(canvas, axes, figure)
     canvas.suptitle(figure.caption, fontsize=10)
-    temporary = path.with_name(f".{path.stem}.part.png")
-    try:
-        canvas.savefig(temporary, dpi=130)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_files(path) as (draft,):
+        canvas.savefig(draft, dpi=130)
 
 
 def _panel(axis: Any, panel: Panel) -> None:
