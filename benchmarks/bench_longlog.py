@@ -104,7 +104,10 @@ def run() -> list[dict[str, object]]:
                     "reading s": found["reading"],
                     "seconds": found["seconds"],
                     "samples/s": found["samples"] / found["seconds"],
-                    "largest difference": float(np.max(np.abs(values - first["values"]) / np.abs(first["values"]))),
+                    # a value near zero is known to its sigma, not to its last digit
+                    "largest difference": float(
+                        np.max(np.abs(values - first["values"]) / np.maximum(np.abs(first["values"]), first["sigma"]))
+                    ),
                     "of sigma": float(np.max(np.abs(sigma - first["sigma"]) / first["sigma"])),
                     "file GB": path.stat().st_size / 1e9,
                 }

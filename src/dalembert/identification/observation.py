@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 BLOCK = 8192  # samples evaluated at a time: W of a block stays within tens of megabytes
-KEPT_BYTES = 384 * 2**20  # decimated rows are kept for further passes up to this size, else computed again
+KEPT_BYTES = 128 * 2**20  # decimated rows are kept for further passes up to this size, else computed again
 _LOOK = 100_000  # samples of each log that are looked at for what needs a few: closing all of a long one takes long
 _SWITCHING = (EffortKind.COULOMB, EffortKind.FORCE)  # efforts that jump where a joint turns back
 

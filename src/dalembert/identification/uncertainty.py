@@ -41,6 +41,7 @@ FIRST_STRETCH = 16  # instants whose leverage is kept together, doubled until th
 MAX_STRETCHES = 256
 # A direction that one stretch alone decides leaves no residual there: its correction stops at a factor of 10.
 LEAST_FREE = 0.01
+_SUMS = 16384  # sums over a bandwidth in memory at a time
 GAIN_FLOOR = 1e-12  # eigenvalue of the gain, unit diagonal, that is rounding
 
 
@@ -146,6 +147,7 @@ class _Run:
         width = bandwidth // self.stride if bandwidth else int(np.ceil(BANDWIDTH * np.sqrt(count)))
         width = min(max(width, 1), count)
         z = self.scores[:last] @ half
+        self.scores = self.scores[:0].copy()  # of a long run they are as large as z
         merge = max(1, round(width / self.stretch))
         for k in range(0, -(-last // self.stretch), merge):
             gram = half.T @ self.gram[k : k + merge].sum(axis=0) @ half
@@ -245,10 +247,14 @@ def _long_run(z: Array, width: int, prewhiten: bool) -> Array:
         power = np.sum(z[:-1] ** 2, axis=0)
         rho = np.sum(z[1:] * z[:-1], axis=0) / np.where(power > 0.0, power, 1.0)
         rho = np.clip(rho, 0.0, MAX_AR)
-        z = np.concatenate([z[:1], z[1:] - rho * z[:-1]])
+        z[1:] -= rho * z[:-1]
         colour = 1.0 / (1.0 - rho)
-    ends = np.concatenate([np.zeros((1, k)), np.cumsum(z, axis=0)])
+    ends = np.zeros((T + 1, k))
+    np.cumsum(z, axis=0, out=ends[1:])
     start = np.maximum(np.arange(-width + 1, T), 0)
     stop = np.minimum(np.arange(1, T + width), T)
-    sums = (ends[stop] - ends[start]) * colour
-    return np.asarray(sums.T @ sums / width)
+    total = np.zeros((k, k))
+    for cut in range(0, T + width - 1, _SUMS):
+        sums = (ends[stop[cut : cut + _SUMS]] - ends[start[cut : cut + _SUMS]]) * colour
+        total += sums.T @ sums
+    return total / width
