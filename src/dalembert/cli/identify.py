@@ -56,7 +56,7 @@ def identify(
         str,
         typer.Option(
             help="own: the robot's; auto: the model that predicts blocks left out best; none; or terms joined by +: "
-            "viscous coulomb offset asymmetric smooth stribeck sqrt quadratic cubic dahl"
+            "viscous coulomb offset asymmetric smooth stribeck sqrt quadratic cubic dahl load"
         ),
     ] = "own",
     cutoff: CutoffOption = "auto",

@@ -34,7 +34,7 @@ __all__ = ["COMPARED", "Part", "auto_friction", "first_fit", "fitted_shapes", "n
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
-GUARD = 5  # decimated instants left out around a block: the support of the decimation filter on one side is nine
+GUARD = 5  # decimated instants left out around a block: the low-pass correlates noise further apart by 3 % at most
 COMPARED = tuple(MODELS[name] for name in CANDIDATES)
 DAHL = "Fd"  # symbols whose coefficients are kept >= 0: neighbouring elements would otherwise cancel each other
 

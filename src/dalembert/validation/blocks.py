@@ -50,7 +50,7 @@ def cross_validate(
 ) -> CrossValidation:
     """Refit an identification by ``estimator`` with each of ``blocks`` contiguous stretches of its logs left out.
 
-    Friction shapes and the base set stay as they were found on all rows. Rows within the decimation filter's reach of
+    Friction shapes and the base set stay as they were found on all rows. Rows whose noise the low-pass ties to that of
     a stretch are in neither part.
     """
     problem, runs = found.prepared.problem, found.prepared.rigid.runs
