@@ -95,9 +95,27 @@ def test_closed_loops_with_friction_on_every_joint_stay_at_rest(name: str) -> No
     model, pi = friction_everywhere(name, 0.5)
     gravity = model.inverse_dynamics(model.home, 0.0 * model.home, 0.0 * model.home, _without_friction(model, pi))[0]
     push = gravity + 0.2
-    result = pushed(model, lambda t: list(push), 10.0 if name == "dualv" else 1.0, pi=pi)
+    result = pushed(model, lambda t: list(push), 10.0, pi=pi)
     assert result.completed, result.reason
     assert np.abs(result.truth.y - result.truth.y[0]).max() < CREEP
+
+
+@pytest.mark.parametrize(("name", "motor"), [("tx40", "j1"), ("scara", "j2"), ("orthoglide", "m2")])
+def test_a_drive_breaks_away_at_its_own_friction(name: str, motor: str) -> None:
+    """Gravity held, one motor pushes by its Coulomb friction and a millionth more or less. (The Orthoglide's home is
+    isotropic: a motor moves its own slide there.)
+    """
+    model = build_model(catalog_robot(name))
+    pi, k = model.nominal(), model.robot.motor_names.index(motor)
+    gravity = model.inverse_dynamics(model.home, 0.0 * model.home, 0.0 * model.home, _without_friction(model, pi))[0]
+    limit = pi[model.parameters.index(f"Fc_{motor}")]
+    for share, moves in ((1.0 - 1e-6, False), (1.0 + 1e-6, True)):
+        push = gravity + share * limit * np.eye(model.n)[k]
+        result = pushed(model, lambda t, push=push: list(push), 10.0, pi=pi)
+        motion = np.abs(result.truth.q - result.truth.q[0]).max(axis=0)
+        assert (motion[k] > 1e3 * CREEP) == moves
+        assert np.delete(motion, k).max() < (1e-3 * motion[k] if moves else CREEP)
+        assert moves or motion[k] < CREEP
 
 
 @pytest.mark.slow
