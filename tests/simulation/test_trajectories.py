@@ -354,6 +354,10 @@ WRONG = {
     "family: points\nrandom: {seed: 0}\n": (2, ["'count' is missing"]),
     "family: outline\nplane: [pose.x, pose.y]\n": (1, ["'shapes' is missing"]),
     "family: outline\nplane: [pose.x]\nshapes: [{square: 1}]\n": (2, ["found a list of 1"]),
+    "family: outline\nplane: [pose.x, q11]\nshapes: [{square: 0.01}]\n": (
+        2,
+        ["q11 is not among", "'coordinates' with 2 others"],
+    ),
     "family: outline\nplane: [pose.x, pose.x]\nshapes: [{square: 0.01}]\n": (2, ["twice", "two different"]),
     "family: outline\nplane: [pose.x, pose.y]\nshapes: []\n": (3, ["at least one shape"]),
     "family: outline\nplane: [pose.x, pose.y]\nshapes: [{square: 1, triangle: 2}]\n": (3, ["expected one of square"]),

@@ -176,7 +176,7 @@ def _outline(root: Located, found: Mapping[str, Located], model: Model, where: t
     for key in ("plane", "shapes"):
         if key not in found:
             root.fail(f"the key {key!r} is missing, found {', '.join(found)}")
-    first, second = (item.choice_of(where) for item in found["plane"].exactly(2, "two coordinates"))
+    first, second = (_moving(item, model, where) for item in found["plane"].exactly(2, "two coordinates"))
     if first == second:
         found["plane"].fail(f"found {first} twice, expected two different coordinates")
     shapes = [_shape(item) for item in found["shapes"].items("a list of shapes")]
@@ -192,6 +192,15 @@ def _outline(root: Located, found: Mapping[str, Located], model: Model, where: t
         model, shapes, (first, second), coordinates=where, hold=hold, move=move, pause=_pause(found), laps=laps,
         law=_law(found),
     )  # fmt: skip
+
+
+def _moving(item: Located, model: Model, where: tuple[str, ...]) -> str:
+    name = item.choice_of(model.coordinates)
+    if name not in where:
+        item.fail(
+            f"{name} is not among what moves, {', '.join(where)}; name it under 'coordinates' with {model.r - 1} others"
+        )
+    return name
 
 
 def _shape(item: Located) -> Array:
