@@ -137,6 +137,13 @@ def test_an_encoder_zero_that_the_loops_betray() -> None:
     assert finding.mend.startswith("-0.02 on q_m3 brings them together")
 
 
+def test_a_log_whose_loops_close_in_no_way() -> None:
+    known = recorded("over-actuated")
+    found = look("over-actuated", reread(known.log, b=np.array([0.0, 1.0, -1.0, 1.0])))
+    assert [f.check for f in found.left] == ["closure"] and found.errors is None and not found.mends
+    assert "lengths in the robot file" in str(found)
+
+
 def test_gravity_along_another_axis() -> None:
     known = recorded("serial")
     on_a_wall = replace(known.robot, gravity=(-9.81, 0.0, 0.0))

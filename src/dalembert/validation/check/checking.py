@@ -122,7 +122,7 @@ def _check(robot: Robot, log: LogSource, model: Model | None, progress: Progress
         findings.append(Finding(Level.SUSPECT, "torque", f"torque and positions could not be compared: {error}"))
     else:
         change, errors = reading.change, reading.after
-        groups = evidence.groups(change)
+        groups = () if errors is None else evidence.groups(change)
         findings += [*reading.findings, *_after(evidence, reading, progress)]
     findings.sort(key=lambda finding: _ORDER.index(finding.level))
     info = log.info

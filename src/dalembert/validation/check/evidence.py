@@ -18,6 +18,7 @@ from dalembert.identification.base import base_parameters
 from dalembert.identification.factor import triangle
 from dalembert.identification.friction import solve_nonnegative
 from dalembert.logs import Log
+from dalembert.logs.checks import turn_ratios
 from dalembert.model import Model
 from dalembert.motion import Closer
 from dalembert.parameters import inertial_names
@@ -101,6 +102,13 @@ class Evidence:
         """Names of the groups of rows that are looked at."""
         names = self.model.row_names()
         return tuple(names[k] for k in self._known_groups(self._whole(change)[1]))
+
+    def span(self, change: Change) -> Array:
+        """How far each position moves (n_s,), at the joint behind its gear."""
+        ratios = turn_ratios(self.model.robot)
+        names = [*self.model.robot.motor_names, *(s.name for s in self.model.robot.sensors)]
+        moved = np.ptp(self.samples.q @ change.A.T, axis=0)
+        return np.asarray(moved / [ratios.get(name, 1.0) for name in names])
 
     def state(self, change: Change) -> tuple[Array, Array, Array]:
         """Y, yd, ydd (n, n_y) of the positions as read; ClosureError where the loops do not close."""

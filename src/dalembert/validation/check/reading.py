@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dalembert.validation.check.evidence import Evidence, likeness
 from dalembert.validation.check.finding import Change, Finding, Level
-from dalembert.validation.check.ways import combinations, ways
+from dalembert.validation.check.ways import TURN, combinations, signs, ways
 
 __all__ = ["ALIKE", "SURE", "UNEXPLAINED", "Reading", "read_right"]
 
@@ -43,11 +43,12 @@ def read_right(evidence: Evidence, progress: Callable[[str], None]) -> Reading:
     now, errors = evidence.score(change)
     before = errors
     findings: list[Finding] = []
+    done: set[str] = set()
     if before is None:
         findings.append(Finding(Level.FAULT, "closure", "the loops do not close along the log", _CLOSE))
     for _ in range(2 * len(model.robot.sensor_map())):
         progress("trying other signs, units and orders of the columns")
-        tried = _tried(evidence, change, now, errors)
+        tried = [item for item in _tried(evidence, change, now, errors) if item[1].words not in done]
         if not tried:
             break
         gain, way, found = _chosen(tried)
@@ -58,6 +59,7 @@ def read_right(evidence: Evidence, progress: Callable[[str], None]) -> Reading:
         findings.append(_finding(way, gain, errors, found, others))
         if gain > -SURE:
             break
+        done.add(way.words)
         change, errors = way.after(change), found
         now = evidence.score(change)[0]
     if errors is not None:
@@ -85,21 +87,22 @@ def _chosen(tried: list[Tried]) -> Tried:
 def _tried(evidence: Evidence, change: Change, now: float, errors: Array | None) -> list[Tried]:
     """Every way that closes the loops with its gain; several changes at once where no single one does."""
     wrong = errors is None or float(errors.max()) > UNEXPLAINED
-    tried = _gains(evidence, change, list(ways(evidence.model)), now, signs=wrong)
+    span, far = evidence.span(change), TURN if errors is not None else TURN / 2.0
+    tried = _gains(evidence, change, list(ways(evidence.model, span, far)), now, flips=wrong)
     if errors is None and not tried:
-        tried = _gains(evidence, change, list(combinations(evidence.model)), now, signs=True)
+        tried = _gains(evidence, change, list(combinations(evidence.model, span, far)), now, flips=True)
     return tried
 
 
-def _gains(evidence: Evidence, change: Change, some: Sequence[Change], now: float, *, signs: bool) -> list[Tried]:
-    """Gains of the ways that close; with ``signs`` also of positions read with the signs of torques they explain."""
+def _gains(evidence: Evidence, change: Change, some: Sequence[Change], now: float, *, flips: bool) -> list[Tried]:
+    """Gains of the ways that close; with ``flips`` also of positions read with the signs of torques they explain."""
     plain, more = [], []
     for way, closes in zip(some, evidence.closes([way.after(change) for way in some]), strict=True):
         score, errors = evidence.score(way.after(change)) if closes else (0.0, None)
         if errors is None:
             continue
         plain.append((score - now, way, errors))
-        if signs and way.moves:
+        if flips and way.moves:
             both, better, errors = _with_signs(evidence, change, way, score, errors)
             if both is not way:
                 more.append((better + LIKELY - now, both, errors))  # two things wrong are less likely than one
@@ -110,7 +113,7 @@ def _with_signs(
     evidence: Evidence, change: Change, way: Change, score: float, errors: Array
 ) -> tuple[Change, float, Array]:
     """A way with every torque turned round that is explained better so: two faults hide each other's gain."""
-    flips = [flip for flip in ways(evidence.model) if flip.check == "signs" and not flip.moves]
+    flips = [flip for flip in signs(evidence.model) if not flip.moves]
     for _ in flips:
         found = [(*evidence.score(flip.after(way).after(change)), flip) for flip in flips]
         better, seen, flip = min(found, key=lambda item: item[0])

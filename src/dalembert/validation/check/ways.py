@@ -14,17 +14,22 @@ from dalembert.logs.guess import angular_places
 from dalembert.model import Model
 from dalembert.validation.check.finding import Change
 
-__all__ = ["combinations", "ways"]
+__all__ = ["TURN", "combinations", "signs", "ways"]
 
 Array = NDArray[np.float64]
 
 _DEG = math.pi / 180.0
+TURN = 2.0 * math.pi
 
 
-def ways(model: Model) -> Iterator[Change]:
-    """Every change looked at, simpler ones first: of ways that explain a log alike the first is believed."""
-    yield from _units(model)
-    yield from _signs(model)
+def ways(model: Model, span: Array, far: float = TURN) -> Iterator[Change]:
+    """Every change looked at, simpler ones first: of ways that explain a log alike the first is believed.
+
+    ``span`` (n_s,): how far each position moves as it is read [rad or m at the joint]. Units are doubted only where it
+    is absurd, more than ``far`` [rad or m]: small motions are nearly linear, and any small enough unit explains them.
+    """
+    yield from _units(model, span, far)
+    yield from signs(model)
     yield from _orders(model)
     yield from _zeros(model)
 
@@ -32,21 +37,21 @@ def ways(model: Model) -> Iterator[Change]:
 MOST = 6  # positions whose signs are tried in all combinations
 
 
-def combinations(model: Model) -> Iterator[Change]:
-    """Several positions with the wrong sign, in radians or degrees: for loops that one change alone does not close."""
-    places, turning = _places(model), angular_places(model.robot)
-    unit = np.array([_DEG if turning[place] else 1.0 for place in places])
+def combinations(model: Model, span: Array, far: float) -> Iterator[Change]:
+    """Several positions with the wrong sign, as read or in other units: for loops that one change does not close."""
+    places = _places(model)
     if len(places) > MOST:
         return
-    for in_degrees in (False, True):
-        for signs in itertools.product((1.0, -1.0), repeat=len(places)):
-            wrong = [f"q_{place}" for place, sign in zip(places, signs, strict=True) if sign < 0.0]
-            if len(wrong) + in_degrees < 2:
+    for unit in (None, *_units(model, span, far)):
+        for flips in itertools.product((1.0, -1.0), repeat=len(places)):
+            wrong = [f"q_{place}" for place, sign in zip(places, flips, strict=True) if sign < 0.0]
+            if len(wrong) + (unit is not None) < 2:
                 continue  # one change alone was tried
-            said = [f"{', '.join(wrong)} have the wrong sign"] if wrong else []
-            said += ["positions are in degrees, not radians"] if in_degrees else []
-            scale = np.array(signs) * (unit if in_degrees else 1.0)
-            yield _change(model, "signs", " and ".join(said), [f"q_{p}" for p in places], A=np.diag(scale))
+            verb = "have" if len(wrong) > 1 else "has"
+            said = f"{', '.join(wrong)} {verb} the wrong sign"
+            A = np.diag(flips) if unit is None else np.diag(flips) @ unit.A
+            words = said if unit is None else f"{unit.words}, and {said}"
+            yield _change(model, "signs" if unit is None else "units", words, [f"q_{p}" for p in places], A=A)
 
 
 def _change(model: Model, check: str, words: str, signals: list[str], **maps: Array) -> Change:
@@ -55,27 +60,44 @@ def _change(model: Model, check: str, words: str, signals: list[str], **maps: Ar
 
 
 def _places(model: Model) -> list[str]:
-    return list(model.robot.readings)
+    return [*model.robot.motor_names, *(s.name for s in model.robot.sensors)]
 
 
-def _units(model: Model) -> Iterator[Change]:
-    turning = angular_places(model.robot)
-    places = _places(model)
-    for turns, factor, found, expected in (
-        (True, _DEG, "degrees", "radians"), (True, 1.0 / _DEG, "radians", "degrees, as the channels file says"),
-        (False, 1e-3, "millimetres", "metres"),
-    ):  # fmt: skip
-        some = [k for k, place in enumerate(places) if turning[place] == turns]
-        for which in ([some] if len(some) > 1 else []) + ([[k] for k in some] if factor < 1.0 else []):
-            scale = np.ones(len(places))
+# turning positions or slides, factor, words
+_OTHER = (
+    (True, _DEG, "in degrees, not radians"),
+    (True, 1.0 / _DEG, "in radians, not degrees as the channels file says"),
+    (False, 1e-3, "in millimetres, not metres"),
+)
+
+
+def _units(model: Model, span: Array, far: float) -> Iterator[Change]:
+    """Other units of all positions, of those of a kind, of each, where they move absurdly far or little."""
+    turning, places = angular_places(model.robot), _places(model)
+    kinds: list[tuple[list[int], float, str]] = []
+    for turns, factor, words in _OTHER:
+        kind = [k for k, place in enumerate(places) if turning[place] == turns]
+        moved = max(span[kind], default=0.0)
+        if moved > far if factor < 1.0 else 0.0 < moved < far * _DEG:
+            kinds.append((kind, factor, words))
+    groups = [[item] for item in kinds]
+    if len(kinds) > 1:  # turns and slides alike
+        groups.insert(0, kinds)
+    groups += [
+        [([k], f, words)] for kind, f, words in kinds for k in kind if len(kind) > 1 and f < 1.0 and span[k] > far
+    ]
+    for group in groups:
+        scale, said = np.ones(len(places)), []
+        for which, factor, words in group:
             scale[which] = factor
-            names = [f"q_{places[k]}" for k in which]
-            said = "all positions" if len(which) == len(places) else ", ".join(names)
-            verb = "are" if len(which) > 1 else "is"
-            yield _change(model, "units", f"{said} {verb} in {found}, not {expected}", names, A=np.diag(scale))
+            names = "all positions" if len(which) == len(places) else ", ".join(f"q_{places[k]}" for k in which)
+            said.append(f"{names} {'are' if len(which) > 1 else 'is'} {words}")
+        signals = [f"q_{places[k]}" for which, _, _ in group for k in which]
+        yield _change(model, "units", ", and ".join(said), signals, A=np.diag(scale))
 
 
-def _signs(model: Model) -> Iterator[Change]:
+def signs(model: Model) -> Iterator[Change]:
+    """Wrong signs of all torques, of each torque, of each position, of both of a motor."""
     motors, places = model.robot.motor_names, _places(model)
     if model.n > 1:
         words = "all torques have the wrong sign: with it friction would drive the robot"
