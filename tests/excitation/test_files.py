@@ -13,7 +13,7 @@ import pytest
 from tests.excitation.designs import FAMILIES, design_of
 from tests.excitation.robots import arm, model_of
 
-from dalembert.errors import DalembertError, UsageError
+from dalembert.errors import DalembertError, ExportError, UsageError
 from dalembert.excitation import (
     Box,
     Capsule,
@@ -151,7 +151,7 @@ def test_files_appear_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device", str(where))
 
     monkeypatch.setattr(parquet, "write_table", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(ExportError, match="No space left"):
         write_design(design_of("arm"), tmp_path, rate=RATE)
     assert not [f for f in tmp_path.iterdir() if "part" in f.name or f.suffix == ".parquet"]
 

@@ -22,7 +22,8 @@ def condition_of_motors(rigid: LogRows) -> tuple[str, ...]:
     if model.n == model.r or not rigid.projection.startswith("actuators"):
         return ()
     found = subset_conditions(model, rigid.sampled(_LOOKED_AT)[0])
-    mine = next(value for motors, value in found.items() if set(motors) == set(rigid.groups))
+    chosen = {name.strip() for name in rigid.projection.partition(":")[2].split(",")}
+    mine = next(value for motors, value in found.items() if set(motors) == chosen)
     best, least = next(iter(found.items()))
     if not mine < _HOPELESS:
         raise EstimationError(
