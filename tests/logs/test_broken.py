@@ -242,6 +242,7 @@ MAPS = {
     "offsets": ("positions: {columns: [a, b], offset: [1]}", r":1: .*expected a list of 2 numbers"),
     "motor": ("positions: {columns: [a], of: [j7]}", r":1: .*has no 'j7'; choose from j1, j2"),
     "time without anything": ("time: {unit: ms}", r":1: time: found both or neither of column and rate"),
+    "unit of the rate": ("time: {rate: 5 ms}", r":1: .*found '5 ms' in s, expected a rate in Hz"),
     "rate": ("time: {rate: -5 Hz}", r":1: .*found -5, expected a rate in Hz greater than zero"),
     "time column": (
         "time: clock\npositions: {columns: [a, b]}\ntorques: {columns: [c, d]}",

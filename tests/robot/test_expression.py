@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dalembert.errors import RobotError
-from dalembert.robot.expression import UNITS, Call, Name, Number, evaluate, names_in, parse, to_text
+from dalembert.robot.dimension import UNITS
+from dalembert.robot.expression import Call, Name, Number, evaluate, names_in, parse, to_text
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,8 @@ def test_names_are_those_of_the_robot() -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_every_unit_follows_a_number_and_divides(unit: str) -> None:
-    assert evaluate(parse(f"3 {unit}"), {}) == 3 * UNITS[unit]
-    assert evaluate(parse(f"3 kg/{unit}"), {}) == pytest.approx(3 / UNITS[unit], rel=1e-15)
+    assert evaluate(parse(f"3 {unit}"), {}) == 3 * UNITS[unit].factor
+    assert evaluate(parse(f"3 kg/{unit}"), {}) == pytest.approx(3 / UNITS[unit].factor, rel=1e-15)
 
 
 _LEAVES = st.one_of(

@@ -25,12 +25,12 @@ from dalembert.excitation.limits import Clearance, Limits, Margin, Shares, Tilt,
 from dalembert.excitation.workspace import Box, Cone, Cylinder, HalfSpace, Hemisphere, Region, Sphere
 from dalembert.robot import Limit, Robot
 from dalembert.robot.geometry import Vector
+from dalembert.robot.quantity import ANGLE, ANY, EFFORT, LENGTH, PURE, Motion, motion_of
 from dalembert.robot.yaml_source import Located, parse_file
 
 __all__ = ["read_limits"]
 
 Keys = Mapping[str, Located]
-_MOTION = ("lower", "upper", "velocity", "acceleration", "jerk")
 
 
 def read_limits(path: str | Path, robot: Robot) -> Limits:
@@ -41,21 +41,21 @@ def read_limits(path: str | Path, robot: Robot) -> Limits:
     if "shares" in keys:
         names = [item.name for item in fields(Shares)]
         given = keys["shares"].mapping(names, what="shares")
-        limits = replace(limits, shares=Shares(**{name: value.number() for name, value in given.items()}))
+        limits = replace(limits, shares=Shares(**{name: value.number(PURE) for name, value in given.items()}))
     if "motion" in keys:
         own = dict(limits.motion)
         for name, value in keys["motion"].entries("limits by coordinate or motor").items():
-            own[name] = _motion(value, own.get(name, Limit()))
+            own[name] = _motion(value, own.get(name, Limit()), motion_of(robot.bodies, name))
         limits = replace(limits, motion=own)
     if "torque" in keys:
-        torque = {name: value.positive("a torque") for name, value in keys["torque"].entries().items()}
+        torque = {name: value.positive(EFFORT) for name, value in keys["torque"].entries().items()}
         limits = replace(limits, torque={**limits.torque, **torque})
     if "workspace" in keys:
         limits = replace(limits, workspace=tuple(_workspace(item) for item in keys["workspace"].items()))
     if "singularity" in keys:
         names = [item.name for item in fields(Margin)]
         given = keys["singularity"].mapping(names, what="singularity margins")
-        margin = Margin(**{name: value.positive("a margin") for name, value in given.items()})
+        margin = Margin(**{name: value.positive(ANY, "a margin") for name, value in given.items()})
         limits = replace(limits, singularity=margin)
     if "tilt" in keys:
         limits = replace(limits, tilt=tuple(_tilt(item) for item in keys["tilt"].items()))
@@ -65,16 +65,16 @@ def read_limits(path: str | Path, robot: Robot) -> Limits:
     return limits
 
 
-def _motion(value: Located, own: Limit) -> Limit:
-    keys = value.mapping(_MOTION, what="limits")
+def _motion(value: Located, own: Limit, of: Motion) -> Limit:
     given = {
-        name: item.number() if name in ("lower", "upper") else item.positive(name) for name, item in keys.items()
-    }  # fmt: skip
+        name: item.number(of[name]) if name in ("lower", "upper") else item.positive(of[name], name)
+        for name, item in value.mapping(of, what="limits").items()
+    }
     return replace(own, **given)
 
 
 def _vector(keys: Keys, name: str, default: Vector = (0.0, 0.0, 0.0)) -> Vector:
-    return keys[name].vector() if name in keys else default
+    return keys[name].vector(LENGTH) if name in keys else default
 
 
 def _axis(keys: Keys, default: Vector) -> Vector:
@@ -82,30 +82,33 @@ def _axis(keys: Keys, default: Vector) -> Vector:
 
 
 def _height(keys: Keys, name: str, default: float) -> float:
-    return keys[name].number() if name in keys else default
+    return keys[name].number(LENGTH) if name in keys else default
 
 
 _SHAPES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Callable[[Keys], Region]]] = {
-    "box": (("lower", "upper"), (), lambda k: Box(k["lower"].vector(), k["upper"].vector())),
-    "sphere": (("radius",), ("centre",), lambda k: Sphere(_vector(k, "centre"), k["radius"].positive("a radius"))),
+    "box": (("lower", "upper"), (), lambda k: Box(k["lower"].vector(LENGTH), k["upper"].vector(LENGTH))),
+    "sphere": (
+        ("radius",), ("centre",),
+        lambda k: Sphere(_vector(k, "centre"), k["radius"].positive(LENGTH, "a radius")),
+    ),
     "hemisphere": (
         ("radius",), ("centre", "axis"),
         lambda k: Hemisphere(
-            _vector(k, "centre"), k["radius"].positive("a radius"), _axis(k, (0.0, 0.0, -1.0))
+            _vector(k, "centre"), k["radius"].positive(LENGTH, "a radius"), _axis(k, (0.0, 0.0, -1.0))
         ),
     ),
     "cylinder": (
         ("radius",), ("centre", "axis", "lower", "upper"),
         lambda k: Cylinder(
-            _vector(k, "centre"), k["radius"].positive("a radius"), _axis(k, (0.0, 0.0, 1.0)),
+            _vector(k, "centre"), k["radius"].positive(LENGTH, "a radius"), _axis(k, (0.0, 0.0, 1.0)),
             _height(k, "lower", -math.inf), _height(k, "upper", math.inf),
         ),
     ),
     "cone": (
         ("apex", "axis", "angle"), (),
-        lambda k: Cone(k["apex"].vector(), k["axis"].axis(), k["angle"].positive("an angle")),
+        lambda k: Cone(k["apex"].vector(LENGTH), k["axis"].axis(), k["angle"].positive(ANGLE)),
     ),
-    "half-space": (("normal", "offset"), (), lambda k: HalfSpace(k["normal"].axis(), k["offset"].number())),
+    "half-space": (("normal", "offset"), (), lambda k: HalfSpace(k["normal"].axis(), k["offset"].number(LENGTH))),
 }  # fmt: skip
 
 
@@ -124,7 +127,7 @@ def _tilt(item: Located) -> Tilt:
     k = item.mapping(names, names, "a tilt")
     return Tilt(
         k["name"].text(), k["a"].text(), k["axis_a"].axis(), k["b"].text(), k["axis_b"].axis(),
-        k["angle"].positive("an angle"),
+        k["angle"].positive(ANGLE),
     )  # fmt: skip
 
 
@@ -135,13 +138,17 @@ def _clearance(item: Located) -> Clearance:
     for pair in keys["pairs"].items() if "pairs" in keys else ():
         a, b = pair.exactly(2, "two names of capsules")
         pairs.append((a.text(), b.text()))
-    floor = keys["floor"].number() if "floor" in keys else None
-    return Clearance(capsules, tuple(pairs), keys["distance"].number() if "distance" in keys else 0.0, floor)
+    floor = keys["floor"].number(LENGTH) if "floor" in keys else None
+    return Clearance(capsules, tuple(pairs), keys["distance"].number(LENGTH) if "distance" in keys else 0.0, floor)
 
 
 def _capsule(item: Located) -> Capsule:
     names = ("name", "body", "start", "end", "radius")
     k = item.mapping(names, names, "a capsule")
     return Capsule(
-        k["name"].text(), k["body"].text(), k["start"].vector(), k["end"].vector(), k["radius"].number()
-    )  # fmt: skip
+        k["name"].text(),
+        k["body"].text(),
+        k["start"].vector(LENGTH),
+        k["end"].vector(LENGTH),
+        k["radius"].number(LENGTH),
+    )

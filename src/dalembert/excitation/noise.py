@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import UsageError, choices
 from dalembert.model import Model
+from dalembert.robot.quantity import EFFORT, RATE
 from dalembert.robot.yaml_source import Located, parse_file
 
 __all__ = ["Noise", "read_noise"]
@@ -70,7 +71,7 @@ def read_noise(path: str | Path, model: Model) -> Noise:
     if path.suffix == ".json":
         return _of_fit(path, model)
     keys = parse_file(path).mapping(("rate", "torque_noise", *_UNUSED), ("torque_noise",), "torque noise")
-    rate = keys["rate"].positive("a rate [Hz]") if "rate" in keys else 1000.0
+    rate = keys["rate"].positive(RATE) if "rate" in keys else 1000.0
     unused = [name for name in _UNUSED if name in keys and name != "seed"]
     said = f"{path}" + (f" (of which {', '.join(unused)} is not considered)" if unused else "")
     noise = Noise.of(model, _per_motor(keys["torque_noise"], model.robot.motor_names), rate)
@@ -83,7 +84,7 @@ def _per_motor(item: Located, names: Sequence[str]) -> Mapping[str, float]:
     else:
         listed = [item] * len(names) if item.is_text else item.exactly(len(names), f"one each for {', '.join(names)}")
         given = dict(zip(names, listed, strict=True))
-    return {name: value.positive("torque noise [N m or N]") for name, value in given.items()}
+    return {name: value.positive(EFFORT, "torque noise [N m or N]") for name, value in given.items()}
 
 
 def _of_fit(path: Path, model: Model) -> Noise:

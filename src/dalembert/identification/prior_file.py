@@ -34,6 +34,8 @@ from dalembert.identification.problem import bodies_of
 from dalembert.parameters import INERTIAL, BodyInertia, inertial_names
 from dalembert.robot import Robot, load_robot
 from dalembert.robot.load import SUFFIXES
+from dalembert.robot.quantity import ANY, LENGTH, Quantity, parameter_quantity
+from dalembert.robot.quantity import DENSITY as DENSITIES
 from dalembert.robot.yaml_bodies import PLACEMENT_KEYS, read_inertia, read_placement
 from dalembert.robot.yaml_source import Located, parse_file
 
@@ -122,7 +124,7 @@ class _Reader:
         parts = self.root.mapping(KEYS, (), "a prior file")
         parts = {key: item for key, item in parts.items() if not item.is_null}
         self.beliefs(parts)
-        scale = self.numbers(parts.get("scale"), lambda item: item.positive("a scale"))
+        scale = self.numbers(parts.get("scale"), lambda item, of: item.positive(of, "a scale"))
         fixed = self.fixed(parts.get("fixed"))
         zero = {name for item in self.listed(parts.get("zero")) for name in self.match(item)}
         equalities: list[Equality] = []
@@ -156,7 +158,7 @@ class _Reader:
             prior = Prior.of_bodies({body: shapes})
             self.values |= prior.values
             self.scale |= prior.scale
-        self.values |= self.numbers(parts.get("values"), lambda item: item.number())
+        self.values |= self.numbers(parts.get("values"), Located.number)
 
     def taken(self, item: Located) -> None:
         """Take over the values of a robot or fit."""
@@ -189,7 +191,7 @@ class _Reader:
             return self.believed(item, name)
         near = self.folder / text
         if not text.endswith(".json") and not near.is_dir():
-            return item.number()
+            return item.number(parameter_quantity(name))
         if text not in self.fits:
             try:
                 self.fits[text] = _of_fit(read_fit(near))
@@ -212,15 +214,17 @@ class _Reader:
         """Bounds by name; those of several patterns for one name intersect."""
         out: dict[str, tuple[float, float]] = {}
         for pattern, entry in ({} if item is None else item.entries("name: [lower, upper]")).items():
+            names = self.match(entry, pattern)
+            of = parameter_quantity(*names)
             if entry.is_mapping:
                 ends = entry.mapping(("min", "max"), what="bounds")
-                low = ends["min"].number() if "min" in ends else -math.inf
-                high = ends["max"].number() if "max" in ends else math.inf
+                low = ends["min"].number(of) if "min" in ends else -math.inf
+                high = ends["max"].number(of) if "max" in ends else math.inf
             else:
-                low, high = entry.numbers(2, "[lower, upper] or {min: lower, max: upper}")
+                low, high = entry.numbers(of, 2, "[lower, upper] or {min: lower, max: upper}")
             if low > high:
                 entry.fail(f"the lower bound {low:g} is above the upper one {high:g}")
-            for name in self.match(entry, pattern):
+            for name in names:
                 before = out.get(name, (-math.inf, math.inf))
                 out[name] = max(low, before[0]), min(high, before[1])
                 if out[name][0] > out[name][1]:
@@ -230,8 +234,10 @@ class _Reader:
     def equality(self, item: Located) -> Equality:
         """``{M_a: 1, MX_a: -10, value: 0}``."""
         terms = item.entries("name: factor")
-        value = terms.pop("value").number() if "value" in terms else 0.0
-        return Equality(tuple((self.match(at, name, exact=True)[0], at.number()) for name, at in terms.items()), value)
+        value = terms.pop("value").number(ANY) if "value" in terms else 0.0
+        return Equality(
+            tuple((self.match(at, name, exact=True)[0], at.number(ANY)) for name, at in terms.items()), value
+        )
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -243,12 +249,13 @@ class _Reader:
             item.fail(f"no parameter {pattern!r}; {choices(pattern, self.names)}")
         return found
 
-    def numbers(self, item: Located | None, read: Callable[[Located], float]) -> dict[str, float]:
+    def numbers(self, item: Located | None, read: Callable[[Located, Quantity], float]) -> dict[str, float]:
         """A mapping of names or patterns to numbers; a name by itself wins over a pattern."""
         out: dict[str, float] = {}
         entries = {} if item is None else item.entries("name: value")
         for pattern in sorted(entries, key=lambda p: p in self.names):
-            out |= dict.fromkeys(self.match(entries[pattern], pattern), read(entries[pattern]))
+            names = self.match(entries[pattern], pattern)
+            out |= dict.fromkeys(names, read(entries[pattern], parameter_quantity(*names)))
         return out
 
     def listed(self, item: Located | None) -> tuple[Located, ...]:
@@ -295,12 +302,12 @@ def _shape(item: Located) -> Shape:
     at = keys[kinds[0]]
     try:
         if kinds[0] == "box":
-            return Box(at.vector("three edges [x, y, z]"), material, placement)
+            return Box(at.vector(LENGTH, "three edges [x, y, z]"), material, placement)
         if kinds[0] == "sphere":
-            return Sphere(at.number("a radius"), material, placement)
+            return Sphere(at.number(LENGTH, "a radius"), material, placement)
         sizes = at.mapping(("radius", "length", "inner"), ("radius", "length"), "a cylinder")
-        inner = sizes["inner"].number() if "inner" in sizes else 0.0
-        return Cylinder(sizes["radius"].number(), sizes["length"].number(), material, inner, placement)
+        inner = sizes["inner"].number(LENGTH) if "inner" in sizes else 0.0
+        return Cylinder(sizes["radius"].number(LENGTH), sizes["length"].number(LENGTH), material, inner, placement)
     except EstimationError as error:
         at.fail(str(error))
 
@@ -320,7 +327,7 @@ def _material(item: Located) -> str | float:
         return text
     if text[:1].isalpha():
         item.fail(f"no material {text!r}; {choices(text, DENSITY)}, or a density in kg/m^3")
-    return item.positive("a density in kg/m^3")
+    return item.positive(DENSITIES, "a density in kg/m^3")
 
 
 def _mass_center(body: str, item: Located) -> tuple[set[str], list[Equality]]:
@@ -329,7 +336,7 @@ def _mass_center(body: str, item: Located) -> tuple[set[str], list[Equality]]:
     if item.is_mapping:
         keys = item.mapping(("axis", "through"), ("axis",), "an axis")
         direction = keys["axis"]
-        through = keys["through"].vector() if "through" in keys else through
+        through = keys["through"].vector(LENGTH) if "through" in keys else through
     along = np.array(direction.axis())
     names = inertial_names(body)
     normals = np.linalg.svd((along / np.linalg.norm(along))[None])[2][1:]

@@ -31,6 +31,7 @@ import numpy as np
 from dalembert.errors import LogError, RobotError, choices
 from dalembert.logs.linear import linear_form
 from dalembert.robot.description import Robot
+from dalembert.robot.quantity import ANY, EFFORT, EITHER, POSITION, PURE, RATE, Quantity
 from dalembert.robot.yaml_source import Located, parse_file
 
 __all__ = ["ELECTRIC", "Channel", "ChannelMap", "TimeChannel", "read_channels", "signal_names"]
@@ -46,6 +47,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
         "Nm": 1.0, "mNm": 1e-3, "kNm": 1e3, "N": 1.0, "kN": 1e3, "A": 1.0, "mA": 1e-3, "V": 1.0, "%": 1e-2,
     },
 }  # fmt: skip
+_OFFSETS = {"q": POSITION, "qd": EITHER["velocity"], "qdd": EITHER["acceleration"], "tau": EFFORT}
 ELECTRIC = ("A", "mA", "V", "%")  # not a torque before a constant makes it one
 
 
@@ -136,7 +138,7 @@ class _Reader:
         if ("rate" in parts) == ("column" in parts):
             at.fail("found both or neither of column and rate, expected one of them")
         if "rate" in parts:
-            return TimeChannel(None, rate=parts["rate"].positive("a rate in Hz"))
+            return TimeChannel(None, rate=parts["rate"].positive(RATE, "a rate in Hz"))
         return TimeChannel(parts["column"].text("a column"), self.unit("t", parts.get("unit")))
 
     def unit(self, kind: str, at: Located | None) -> float:
@@ -175,11 +177,11 @@ class _Reader:
         if "column" in parts:
             terms = ((parts["column"].text("a column"), 1.0),)
         else:
-            terms = tuple((c, value.number()) for c, value in parts["columns"].entries("column: factor").items())
+            terms = tuple((c, value.number(ANY)) for c, value in parts["columns"].entries("column: factor").items())
         factor, unknown = self.factor(kind, parts, at)
         if unknown and len(terms) > 1:
             at.fail(f"a gain to be identified needs one column, found {len(terms)}")
-        offset = parts["offset"].number() if "offset" in parts else 0.0
+        offset = parts["offset"].number(_OFFSETS[kind]) if "offset" in parts else 0.0
         return Channel(name, tuple((c, f * factor) for c, f in terms), offset, unknown, "unit" in parts)
 
     def factor(self, kind: str, parts: Mapping[str, Located], at: Located) -> tuple[float, bool]:
@@ -199,7 +201,7 @@ class _Reader:
             else:
                 factor *= self.nonzero(parts[key])
         if "sign" in parts:
-            sign = parts["sign"].number()
+            sign = parts["sign"].number(PURE)
             if sign not in (1.0, -1.0):
                 parts["sign"].fail(f"found {sign:g}, expected 1 or -1")
             factor *= sign
@@ -209,7 +211,7 @@ class _Reader:
         return factor, unknown
 
     def nonzero(self, at: Located) -> float:
-        value = at.number()
+        value = at.number(ANY)
         if value == 0.0:
             at.fail("found 0, expected a number that is not zero")
         return value
@@ -224,9 +226,9 @@ class _Reader:
         scale = np.full(len(columns), self.unit(kind, parts.get("unit")))
         for key in ("gain", "sign"):
             if key in parts:
-                scale = scale * self.row(parts[key], len(columns))
+                scale = scale * self.row(parts[key], ANY, len(columns))
         matrix = matrix * scale
-        offsets = self.row(parts["offset"], len(names)) if "offset" in parts else np.zeros(len(names))
+        offsets = self.row(parts["offset"], _OFFSETS[kind], len(names)) if "offset" in parts else np.zeros(len(names))
         for i, name in enumerate(names):
             terms = tuple((c, float(f)) for c, f in zip(columns, matrix[i], strict=True) if f != 0.0)
             if not terms:
@@ -245,11 +247,11 @@ class _Reader:
                 item.fail(f"robot {self.robot.name!r} has no {name!r}; {choices(name, valid)}")
         return names
 
-    def row(self, at: Located, n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def row(self, at: Located, of: Quantity, n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """A list of n numbers, or one for all."""
         if at.is_text:
-            return np.full(n, at.number())
-        return np.array(at.numbers(n, f"a list of {n} numbers"))
+            return np.full(n, at.number(of))
+        return np.array(at.numbers(of, n, f"a list of {n} numbers"))
 
     def coefficients(
         self, parts: Mapping[str, Located], rows: int, columns: int, at: Located
@@ -263,7 +265,7 @@ class _Reader:
         turned = "transpose" in parts and parts["transpose"].boolean()
         lines = parts["matrix"].items("a list of rows")
         width = len(lines[0].items("a list of numbers")) if lines else 0
-        matrix = np.array([line.numbers(width, f"a row of {width} numbers") for line in lines]).reshape(
+        matrix = np.array([line.numbers(ANY, width, f"a row of {width} numbers") for line in lines]).reshape(
             len(lines), width
         )
         if turned:

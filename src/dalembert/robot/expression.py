@@ -21,15 +21,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.errors import RobotError, choices
+from dalembert.robot.dimension import PLAIN, UNITS, Dimension
 
-__all__ = ["FUNCTIONS", "UNITS", "Call", "Expression", "Name", "Number", "evaluate", "names_in", "parse", "to_text"]
+__all__ = [
+    "FUNCTIONS",
+    "Call",
+    "Expression",
+    "Name",
+    "Number",
+    "dimension_of",
+    "evaluate",
+    "names_in",
+    "parse",
+    "to_text",
+]
 
-UNITS: Mapping[str, float] = {
-    "m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "inch": 0.0254,
-    "rad": 1.0, "deg": math.pi / 180.0, "turn": 2.0 * math.pi,
-    "kg": 1.0, "g": 1e-3, "N": 1.0, "kN": 1e3, "Nm": 1.0, "mNm": 1e-3,
-    "s": 1.0, "ms": 1e-3, "Hz": 1.0, "rpm": 2.0 * math.pi / 60.0,
-}  # fmt: skip
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
     "sin": (1, math.sin), "cos": (1, math.cos), "tan": (1, math.tan), "sqrt": (1, math.sqrt),
     "abs": (1, abs), "exp": (1, math.exp), "tanh": (1, math.tanh), "sign": (1, lambda x: float((x > 0) - (x < 0))),
@@ -40,9 +46,10 @@ CONSTANTS: Mapping[str, float] = {"pi": math.pi}
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A literal."""
+    """A literal, or the factor to SI of a unit."""
 
     value: float
+    dimension: Dimension = PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,31 +130,32 @@ class _Parser:
                 divided = text == "/"
                 left = Call(self.take()[1], (left, self.power()))
             elif kind == "name":  # a number or bracket followed by a word: its unit
-                factor = self.units()
-                if divided and factor != 1.0:
+                unit = self.units()
+                if divided and unit.value != 1.0:
                     raise RobotError(
                         f"expression {self.text!r}: the unit {text!r} after a division may belong to the "
                         "divisor or to the whole; expected brackets"
                     )
-                left = Call("*", (left, Number(factor)))
+                left = Call("*", (left, unit))
             else:
                 return left
 
-    def units(self) -> float:
+    def units(self) -> Number:
         """Factor to SI of one or more units, ``deg/s``, ``kg m^2``."""
-        factor = 1.0
+        factor, dimension = 1.0, PLAIN
         inverse = False
         while True:
             _, text = self.take()
             if text not in UNITS:
                 raise RobotError(f"expression {self.text!r}: unknown unit {text!r}; {choices(text, UNITS)}")
-            exponent = self.exponent()
-            factor *= UNITS[text] ** (-exponent if inverse else exponent)
+            exponent = -self.exponent() if inverse else self.exponent()
+            factor *= UNITS[text].factor ** exponent
+            dimension = dimension.times(UNITS[text].dimension, exponent)
             inverse = self.peek()[1] == "/" and self.peek(1)[1] in UNITS
             if inverse:
                 self.take()
             elif self.peek()[0] != "name":
-                return factor
+                return Number(factor, dimension)
 
     def exponent(self) -> int:
         """The exponent of a unit, 1 where none is written."""
@@ -261,6 +269,39 @@ def _evaluate(tree: Expression, values: Mapping[str, float]) -> float:
     if tree.function in FUNCTIONS:
         return float(FUNCTIONS[tree.function][1](*a))
     raise RobotError(f"{tree.function}(...) has no value here: it is the rate of a coordinate")
+
+
+def dimension_of(tree: Expression, dimensions: Mapping[str, Dimension], values: Mapping[str, float]) -> Dimension:
+    """Dimension of an expression that :func:`evaluate` accepts; names that are not listed have no unit.
+
+    RobotError where what is added has different dimensions, or a function's argument has one it cannot have.
+    """
+    if isinstance(tree, Number):
+        return tree.dimension
+    if isinstance(tree, Name):
+        return dimensions.get(tree.name, PLAIN)
+    first, *others = (dimension_of(argument, dimensions, values) for argument in tree.arguments)
+    if tree.function == "*":
+        return first.times(others[0])
+    if tree.function == "/":
+        return first.times(others[0], -1.0)
+    if tree.function == "^":
+        return PLAIN if first.is_plain else PLAIN.times(first, _evaluate(tree.arguments[1], values))
+    if tree.function == "sqrt":
+        return PLAIN.times(first, 0.5)
+    if others and not (others[0].fits(first) or first.fits(others[0])):  # + - atan2
+        raise RobotError(f"expression {to_text(tree)!r}: joins {first} and {others[0]}, expected the same dimension")
+    if tree.function in _TURNING and not first.fits(_ANGLE):
+        raise RobotError(f"expression {to_text(tree)!r}: {tree.function} of a value in {first}, expected an angle")
+    return _OF_FUNCTION.get(tree.function, others[0] if others and first.is_plain else first)
+
+
+_ANGLE = UNITS["rad"].dimension
+_TURNING = ("sin", "cos", "tan")
+_OF_FUNCTION: Mapping[str, Dimension] = {
+    **dict.fromkeys((*_TURNING, "exp", "tanh", "sign"), PLAIN),
+    **dict.fromkeys(("asin", "acos", "atan", "atan2"), _ANGLE),
+}
 
 
 OPERATORS: Mapping[str, Callable[..., Any]] = {

@@ -42,7 +42,7 @@ def read_side(robot: Robot, path: Path) -> Robot:
     keys = root.mapping(_KEYS, (), "a side file")
     layers = {key: (value,) for key, value in keys.items() if not value.is_null}
     constants = keys["constants"].entries("a mapping of constants") if "constants" in layers else {}
-    return build_robot(Document(root, layers, robot), read_scope(constants))
+    return build_robot(Document(root, layers, robot), read_scope({name: (item,) for name, item in constants.items()}))
 
 
 def side_text(robot: Robot) -> str:

@@ -10,6 +10,7 @@ from dalembert.errors import RobotError
 from dalembert.parameters import INERTIAL, BodyInertia, inertial_names
 from dalembert.robot.geometry import IDENTITY, Placement, Vector, rotation_about, rpy_rotation
 from dalembert.robot.joints import Joint, JointType
+from dalembert.robot.quantity import ANGLE, INERTIA, LENGTH, MASS, PITCH, PURE, parameter_quantity
 from dalembert.robot.yaml_source import Located
 
 __all__ = [
@@ -33,7 +34,7 @@ MDH_KEYS = (
 
 def read_placement(keys: Mapping[str, Located]) -> Placement:
     """``at`` [m] and one of ``rpy`` [rad], ``rotation``, ``quaternion`` (w, x, y, z), ``axis`` (direction of z)."""
-    position = keys["at"].vector() if "at" in keys else (0.0, 0.0, 0.0)
+    position = keys["at"].vector(LENGTH) if "at" in keys else (0.0, 0.0, 0.0)
     given = [name for name in ("rpy", "rotation", "quaternion", "axis") if name in keys]
     if len(given) > 1:
         keys[given[1]].fail(f"found {' and '.join(given)}, expected only one of them")
@@ -48,15 +49,15 @@ def read_placement(keys: Mapping[str, Located]) -> Placement:
 
 
 def _rpy(item: Located) -> np.ndarray:
-    return rpy_rotation(item.vector("three angles [roll, pitch, yaw]"))
+    return rpy_rotation(item.vector(ANGLE, "three angles [roll, pitch, yaw]"))
 
 
 def _rotation(item: Located) -> np.ndarray:
-    return np.array([row.vector() for row in item.exactly(3, "three rows of three numbers")])
+    return np.array([row.vector(PURE) for row in item.exactly(3, "three rows of three numbers")])
 
 
 def _quaternion(item: Located) -> np.ndarray:
-    w, *xyz = item.numbers(4, "a quaternion [w, x, y, z]")
+    w, *xyz = item.numbers(PURE, 4, "a quaternion [w, x, y, z]")
     norm = float(np.linalg.norm([w, *xyz]))
     if abs(norm - 1.0) > 1e-6:  # digits lost in writing it are made up for, a mistake is not
         item.fail(f"found a quaternion of norm {norm:.6g}, expected norm 1")
@@ -87,7 +88,7 @@ def read_joint(item: Located | None, body: str) -> tuple[Joint, Mapping[str, Loc
     kind = keys["type"].choice(JointType)
     axis = keys["axis"].axis() if "axis" in keys else (0.0, 0.0, 1.0)
     second: Vector | None = keys["second_axis"].axis() if "second_axis" in keys else None
-    pitch = keys["pitch"].number("an advance in m/rad") if "pitch" in keys else 0.0
+    pitch = keys["pitch"].number(PITCH) if "pitch" in keys else 0.0
     try:
         joint = Joint(name, kind, axis, second, pitch)
     except RobotError as error:
@@ -98,15 +99,16 @@ def read_joint(item: Located | None, body: str) -> tuple[Joint, Mapping[str, Loc
 def read_inertia(item: Located, body: str) -> dict[str, float]:
     """Nominal parameters of a body from {mass, com, tensor at the centre of mass}, {XX: .., M: ..} or ten numbers."""
     if item.is_list:
-        values = item.numbers(len(INERTIAL), f"ten numbers {', '.join(INERTIAL)}")
-        mass = item.items()[-1]
+        cells = item.exactly(len(INERTIAL), f"ten numbers {', '.join(INERTIAL)}")
+        values = tuple(cell.number(parameter_quantity(name)) for cell, name in zip(cells, INERTIAL, strict=True))
+        mass = cells[-1]
     else:
         keys = item.mapping(("mass", "com", "tensor", *INERTIAL), (), "an inertia")
         if set(keys) & set(INERTIAL):
             for name in ("mass", "com", "tensor"):
                 if name in keys:
                     keys[name].fail(f"found {name} beside {', '.join(set(keys) & set(INERTIAL))}, expected one form")
-            values = tuple(keys[name].number() if name in keys else 0.0 for name in INERTIAL)
+            values = tuple(keys[n].number(parameter_quantity(n)) if n in keys else 0.0 for n in INERTIAL)
             mass = keys.get("M", item)
         else:
             values, mass = _from_mass(keys, item), keys.get("mass", item)
@@ -120,23 +122,23 @@ def read_inertia(item: Located, body: str) -> dict[str, float]:
 def _from_mass(keys: Mapping[str, Located], item: Located) -> tuple[float, ...]:
     if "mass" not in keys:
         item.fail("the key 'mass' is missing; expected mass, com, tensor")
-    com = keys["com"].vector() if "com" in keys else (0.0, 0.0, 0.0)
+    com = keys["com"].vector(LENGTH) if "com" in keys else (0.0, 0.0, 0.0)
     tensor = _tensor(keys["tensor"]) if "tensor" in keys else (0.0,) * 6
-    return tuple(BodyInertia(keys["mass"].number("a mass"), com, tensor).parameters().tolist())
+    return tuple(BodyInertia(keys["mass"].number(MASS), com, tensor).parameters().tolist())
 
 
 def _tensor(item: Located) -> tuple[float, float, float, float, float, float]:
     rows = item.items("[xx, yy, zz], [xx, xy, xz, yy, yz, zz] or three rows")
     if len(rows) == 3 and all(row.is_list for row in rows):
-        m = np.array([row.vector() for row in rows])
+        m = np.array([row.vector(INERTIA) for row in rows])
         if not np.allclose(m, m.T, rtol=1e-9, atol=0.0):
             item.fail("the three rows are not symmetric, expected an inertia tensor")
         xx, xy, xz, yy, yz, zz = m[np.triu_indices(3)].tolist()
         return xx, xy, xz, yy, yz, zz
     if len(rows) == 3:
-        xx, yy, zz = item.vector()
+        xx, yy, zz = item.vector(INERTIA)
         return xx, 0.0, 0.0, yy, 0.0, zz
-    xx, xy, xz, yy, yz, zz = item.numbers(6, "[xx, yy, zz], [xx, xy, xz, yy, yz, zz] or three rows")
+    xx, xy, xz, yy, yz, zz = item.numbers(INERTIA, 6, "[xx, yy, zz], [xx, xy, xz, yy, yz, zz] or three rows")
     return xx, xy, xz, yy, yz, zz
 
 
@@ -146,7 +148,8 @@ def read_mdh_frame(row: Mapping[str, Located]) -> Placement:
     ``Rot(z, gamma) Trans(z, b) Rot(x, alpha) Trans(x, d) Rot(z, theta) Trans(z, r)``; the variable, which adds to
     theta or r, is the last factor in both cases because turns and slides about one axis commute.
     """
-    value = {k: row[k].number() if k in row else 0.0 for k in ("gamma", "b", "alpha", "d", "theta", "r")}
+    kinds = {"gamma": ANGLE, "b": LENGTH, "alpha": ANGLE, "d": LENGTH, "theta": ANGLE, "r": LENGTH}
+    value = {k: row[k].number(kind) if k in row else 0.0 for k, kind in kinds.items()}
     x, _, z = np.eye(3)
     base = Placement.of((0.0, 0.0, value["b"]), rotation_about(z, value["gamma"]))
     turned = Placement.of((value["d"], 0.0, 0.0)) if value["d"] else IDENTITY

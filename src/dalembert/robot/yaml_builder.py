@@ -10,6 +10,7 @@ from dalembert.errors import RobotError, choices
 from dalembert.parameters import INERTIAL
 from dalembert.robot.description import Coupling, Limit, Loop, Motor, Robot, Sensor
 from dalembert.robot.geometry import Vector
+from dalembert.robot.quantity import ACCELERATION, parameter_quantity
 from dalembert.robot.yaml_efforts import Efforts
 from dalembert.robot.yaml_legs import read_legs
 from dalembert.robot.yaml_names import Names
@@ -80,7 +81,7 @@ class _Builder:
         platform, gravity, source = (base.platform, base.gravity, base.source) if base else (None, DEFAULT_GRAVITY, "")
         return (
             names.body(top["platform"]) if "platform" in top else platform,
-            top["gravity"].vector() if "gravity" in top else gravity,
+            top["gravity"].vector(ACCELERATION) if "gravity" in top else gravity,
             top["source"].prose() if "source" in top else source,
         )
 
@@ -210,15 +211,15 @@ class _Builder:
                         f"the joint {joint.joint.name!r} has {len(coordinates)} coordinates, expected limits "
                         f"under the key 'limits' of the robot for {', '.join(coordinates) or 'none'}"
                     )
-                out[coordinates[0]] = read_limit(joint.keys["limits"])
+                out[coordinates[0]] = read_limit(joint.keys["limits"], names.motion(coordinates[0]))
         for name, keys in zip(names.motors, motor_keys, strict=True):
             if "limits" in keys:
-                out[name] = read_limit(keys["limits"])
+                out[name] = read_limit(keys["limits"], names.motion(name))
         for section in (*self.sections[1:], self.top):
             if "limits" in section:
                 for name, item in section["limits"].entries("limits by joint or motor").items():
                     _known(item, "joint coordinate or motor", name, (*names.coordinates, *names.motors))
-                    out[name] = read_limit(item)
+                    out[name] = read_limit(item, names.motion(name))
         return out
 
     def _home(self, names: Names) -> dict[str, float]:
@@ -231,11 +232,11 @@ class _Builder:
                 if item in inherited and name not in names.joints and name not in names.coordinates:
                     continue  # a joint that the extending file no longer has
                 coordinates = names.expanded(value, name)
+                values: tuple[Located, ...] = (value,)
                 if value.is_list or len(coordinates) > 1:
-                    numbers = value.numbers(len(coordinates), f"numbers for {', '.join(coordinates)}")
-                else:
-                    numbers = (value.number(),)
-                out.update(zip(coordinates, numbers, strict=True))
+                    values = value.exactly(len(coordinates), f"numbers for {', '.join(coordinates)}")
+                for coordinate, at in zip(coordinates, values, strict=True):
+                    out[coordinate] = at.number(names.position(coordinate))
         return out
 
     def _nominal(self, tree: Tree, efforts: Efforts) -> dict[str, float]:
@@ -250,7 +251,7 @@ class _Builder:
                 continue
             for name, value in _values(item).items():
                 if name in valid:
-                    out[name] = value.number()
+                    out[name] = value.number(parameter_quantity(name))
                     if name.startswith("M_") and out[name] < 0.0 and name not in efforts.lines:
                         value.fail(f"found the mass {out[name]:g} kg, expected a mass >= 0")
                 elif item not in inherited:  # an inherited value may belong to a term that was replaced

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dalembert.robot.description import Anchor, Coordinate, Distance, Effort, EffortKind, Motor
+from dalembert.robot.quantity import ANY, POSITION, parameter_quantity
 from dalembert.robot.yaml_bodies import PLACEMENT_KEYS, read_placement
 from dalembert.robot.yaml_names import Names
 from dalembert.robot.yaml_source import Located
@@ -65,7 +66,8 @@ class Efforts:
         valid = {kind.value: kind for kind in allowed}
         if item.is_mapping:
             for word, value in item.mapping(valid, (), "efforts").items():
-                self.add(value, Effort(name, valid[word], on), [_value(value)])
+                effort = Effort(name, valid[word], on)
+                self.add(value, effort, [_value(value, effort)])
             return
         for word_item in item.items(f"a list of {', '.join(valid)}, or a mapping of their values"):
             self.add(word_item, Effort(name, valid[word_item.choice_of(valid)], on))
@@ -116,21 +118,22 @@ class Efforts:
             if "efforts" in keys:
                 self.kinds(keys["efforts"], name, on)
             if "constant" in keys:
-                self.add(keys["constant"], Effort(name, EffortKind.CONSTANT, on), [_value(keys["constant"])])
+                effort = Effort(name, EffortKind.CONSTANT, on)
+                self.add(keys["constant"], effort, [_value(keys["constant"], effort)])
 
     def _spring(self, item: Located, keys: Mapping[str, Located]) -> None:
         if "rest" not in keys:
             item.fail("the key 'rest' is missing, expected the free length or angle, or unknown")
-        rest = None if keys["rest"].is_text and keys["rest"].raw() == "unknown" else keys["rest"].number()
-        stiffness = _value(keys["stiffness"]) if "stiffness" in keys else None
+        rest = None if keys["rest"].is_text and keys["rest"].raw() == "unknown" else keys["rest"].number(POSITION)
         for name, on in self._on(keys, "spring"):
-            self.add(item, Effort(name, EffortKind.SPRING, on, rest=rest), [stiffness])
+            effort = Effort(name, EffortKind.SPRING, on, rest=rest)
+            self.add(item, effort, [_value(keys["stiffness"], effort) if "stiffness" in keys else None])
 
     def _basis(self, item: Located, keys: Mapping[str, Located]) -> None:
         laws = tuple(self.names.law(law) for law in keys["basis"].items("a list of expressions"))
         if not laws:
             keys["basis"].expected("at least one expression of joints")
-        values = keys["values"].numbers(len(laws), f"{len(laws)} numbers") if "values" in keys else ()
+        values = keys["values"].numbers(ANY, len(laws), f"{len(laws)} numbers") if "values" in keys else ()
         on = self._on(keys, "on")
         if len(on) > 1:
             keys["on"].fail(f"acts on {len(on)} coordinates; choose from {', '.join(name for name, _ in on)}")
@@ -143,10 +146,12 @@ class Efforts:
         if not force:
             keys["force"].expected("at least one joint and its expression")
         laws = tuple((self.names.coordinate(law, name), self.names.law(law)) for name, law in force.items())
-        value = keys["value"].number() if "value" in keys else None
+        value = keys["value"].number(ANY) if "value" in keys else None
         self.add(item, Effort(keys["name"].text(), EffortKind.FORCE, None, force=laws), [value])
 
 
-def _value(item: Located) -> float | None:
-    """A nominal value, or None for ``unknown`` (or ``true``)."""
-    return None if item.is_text and item.raw() in UNKNOWN else item.number("a number or unknown")
+def _value(item: Located, effort: Effort) -> float | None:
+    """A nominal value of an effort's first parameter, or None for ``unknown`` (or ``true``)."""
+    if item.is_text and item.raw() in UNKNOWN:
+        return None
+    return item.number(parameter_quantity(effort.parameters[0]), "a number or unknown")

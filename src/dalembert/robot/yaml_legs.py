@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dalembert.errors import RobotError
-from dalembert.robot.expression import evaluate, parse
+from dalembert.robot.dimension import PLAIN, Dimension
 from dalembert.robot.yaml_source import Located, Scope, is_name
 
 __all__ = ["SECTION_KEYS", "Template", "read_legs", "read_scope"]
@@ -44,26 +44,38 @@ def _template(item: Located) -> Template:
 
 def _leg_scope(leg: Located) -> Scope:
     """Every key of a leg is a label for texts; those that are numbers are constants too."""
-    constants, labels = dict(leg.scope.constants), dict(leg.scope.labels)
+    scope = leg.scope
+    constants, dimensions, labels = dict(scope.constants), dict(scope.dimensions), dict(scope.labels)
     for name, value in leg.entries("the values of a leg, {k: 1}").items():
         if not is_name(name):
             value.fail(f"found the key {name!r}, expected a name of letters, digits and underscores")
-        text = value.within(Scope(constants, labels)).raw("a number or a text")
+        given = value.within(Scope(constants, dimensions, labels))
+        text = given.raw("a number or a text")
         if not text.isprintable():
             value.expected("a number or a text of printable characters")
         try:
-            constants[name] = evaluate(parse(text), constants)
+            constants[name], dimensions[name] = given.amount()
         except RobotError:
             constants.pop(name, None)  # a text: using it as a number is reported where that is done
         labels[name] = text
-    return Scope(constants, labels)
+    return Scope(constants, dimensions, labels)
 
 
-def read_scope(constants: Mapping[str, Located]) -> Scope:
-    """Constants in the order written; each may use the earlier ones."""
+def read_scope(constants: Mapping[str, Sequence[Located]]) -> Scope:
+    """Constants in the order written; each may use the earlier ones.
+
+    The last value of each replaces those before it, and has their unit where it has none of its own.
+    """
     values: dict[str, float] = {}
-    for name, item in constants.items():
+    dimensions: dict[str, Dimension] = {}
+    for name, items in constants.items():
         if not is_name(name):
-            item.fail(f"found the constant {name!r}, expected letters, digits and underscores, and not pi")
-        values[name] = item.within(Scope(values)).number()
-    return Scope(values)
+            items[0].fail(f"found the constant {name!r}, expected letters, digits and underscores, and not pi")
+        dimension = PLAIN
+        for item in items:
+            values[name], own = item.within(Scope(values, dimensions)).amount()
+            if not (own.fits(dimension) or dimension.is_plain):
+                item.fail(f"found {item.raw()!r} in {own}, expected {dimension} as of the constant it replaces")
+            dimension = dimension if own.is_plain else own
+        dimensions[name] = dimension
+    return Scope(values, dimensions)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from dalembert.errors import RobotError, choices
 from dalembert.robot.description import BASE, Anchor, Body, Coordinate, Motor
-from dalembert.robot.expression import CONSTANTS, Call, Expression, Name, Number, evaluate, parse
+from dalembert.robot.expression import CONSTANTS, Call, Expression, Name, Number, evaluate, names_in, parse
 from dalembert.robot.geometry import IDENTITY
+from dalembert.robot.quantity import POSITION, RATIO, Motion, Quantity, motion_of
 from dalembert.robot.yaml_source import Located
 
 __all__ = ["Names"]
@@ -25,6 +27,7 @@ class Names:
     frames: Mapping[str, Anchor]
     joints: Mapping[str, tuple[str, ...]]
     motors: Mapping[str, Terms]
+    motion: Callable[[str], Motion]
 
     @classmethod
     def of(cls, bodies: Iterable[Body], frames: Mapping[str, Anchor], motors: Iterable[Motor] = ()) -> Names:
@@ -36,6 +39,7 @@ class Names:
             {**frames, **own},
             {body.joint.name: body.joint.coordinates for body in bodies if body.joint.coordinates},
             {motor.name: motor.turns for motor in motors},
+            partial(motion_of, bodies),
         )
 
     @property
@@ -71,6 +75,10 @@ class Names:
         name = item.text("the name of a joint") if name is None else name
         return self.joints[name] if name in self.joints else (self.coordinate(item, name),)
 
+    def position(self, name: str) -> Quantity:
+        """What a position of a coordinate or motor is."""
+        return self.motion(name)["lower"]
+
     def motor(self, item: Located) -> str:
         """A motor's name."""
         name = item.text("the name of a motor")
@@ -104,9 +112,9 @@ class Names:
         constant = 0.0
         for name, value in item.entries("ratios of joints, {q1: 1, q2: -1}").items():
             if name == "constant" and name not in self.coordinates:
-                constant += value.number()
+                constant += value.number(POSITION)
                 continue
-            ratio = value.number("a ratio")
+            ratio = value.number(RATIO)
             if ratio == 0.0:
                 value.fail(f"found the ratio 0 on {name!r}, expected a finite non-zero number")
             for coordinate, factor in self._meaning(value, name):
@@ -116,7 +124,18 @@ class Names:
     def _from_text(self, item: Located, text: str) -> Linear:
         if text in self.coordinates or text in self.motors or text in self.joints:
             return dict(self._meaning(item, text)), 0.0
-        return self.linear_form(item, item.expression("a joint, or ratios of joints"))
+        tree = item.expression("a joint, or ratios of joints")
+        form = self.linear_form(item, tree)
+        self._check_constants(item, tree)
+        return form
+
+    def _check_constants(self, item: Located, tree: Expression) -> None:
+        """Fail where something is added to coordinates that is no position."""
+        if isinstance(tree, Call) and tree.function in ("+", "-", "neg"):
+            for argument in tree.arguments:
+                self._check_constants(item, argument)
+        elif names_in(tree) <= set(item.scope.constants):
+            item.check(item.dimension(tree), POSITION)
 
     def _meaning(self, item: Located, name: str) -> Terms:
         """A coordinate as itself, a motor as what it turns with."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dalembert.robot.description import Coupling, Loop, LoopKind, Motor, Sensor
+from dalembert.robot.quantity import EFFORT, LENGTH, RATIO, Quantity
 from dalembert.robot.yaml_efforts import read_anchor
 from dalembert.robot.yaml_names import Names, Terms
 from dalembert.robot.yaml_source import Located
@@ -38,17 +39,17 @@ def read_loop(item: Located, names: Names) -> Loop | Coupling:
         item.fail("the key 'length' is missing, expected the length of the rod in m")
     if not rod and "length" in keys:
         keys["length"].fail(f"a loop of type {kind} has no length, expected it only for type rod")
-    length = keys["length"].positive("a length in m") if rod else 0.0
+    length = keys["length"].positive(LENGTH, "a length in m") if rod else 0.0
     return Loop(keys["name"].text("the name of a loop"), LoopKind(kind), a, b, length)
 
 
 def _coupling(keys: Mapping[str, Located], names: Names) -> Coupling:
     coordinate = names.coordinate(keys["set"])
-    constant = keys["constant"].number() if "constant" in keys else 0.0
+    constant = keys["constant"].number(names.position(coordinate)) if "constant" in keys else 0.0
     equals = keys["equals"]
     if _is_constant(equals, names):
         terms: Terms = ()
-        constant += _constant(equals)
+        constant += _constant(equals, names.position(coordinate))
     else:
         linear = names.linear(equals)
         terms, constant = linear.terms, constant + linear.constant
@@ -68,10 +69,10 @@ def _is_constant(equals: Located, names: Names) -> bool:
     return not names.linear_form(equals, equals.expression())[0]
 
 
-def _constant(equals: Located) -> float:
+def _constant(equals: Located, of: Quantity) -> float:
     if not equals.is_mapping:
-        return equals.number()
-    return sum(value.number() for value in equals.entries().values())
+        return equals.number(of)
+    return sum(value.number(of) for value in equals.entries().values())
 
 
 def read_motors(item: Located, names: Names) -> list[MotorEntry]:
@@ -87,7 +88,7 @@ def _motor(item: Located, names: Names) -> MotorEntry:
         return Motor(name, ((name, 1.0),)), {"name": item}
     keys = item.mapping(MOTOR_KEYS, ["turns"], "a motor")
     turns = names.terms(keys["turns"])
-    limit = keys["torque_limit"].positive("a torque limit") if "torque_limit" in keys else None
+    limit = keys["torque_limit"].positive(EFFORT, "a torque limit") if "torque_limit" in keys else None
     name = _motor_name(keys.get("name"), keys["turns"], turns)
     motor = Motor(name, turns) if limit is None else Motor(name, turns, limit)
     return motor, {"name": keys.get("name", item), **{k: keys[k] for k in ("efforts", "limits") if k in keys}}
@@ -107,7 +108,7 @@ def _matrix(item: Located, names: Names) -> list[MotorEntry]:
     n = len(joints)
     if "matrix" in keys:
         rows = keys["matrix"].items("a list of rows, one per motor")
-        ratios = [row.numbers(n, f"{n} numbers, one per joint") for row in rows]
+        ratios = [row.numbers(RATIO, n, f"{n} numbers, one per joint") for row in rows]
     else:
         rows = keys["joints"].items()
         ratios = [tuple(float(i == j) for j in range(n)) for i in range(n)]

@@ -79,13 +79,14 @@ def _extended(item: Located, path: Path, seen: tuple[Path, ...]) -> Document:
 
 def _scope(document: Document, given: Mapping[str, float | str]) -> Scope:
     """The constants: those of the extended file first, replaced in place, then by the ones given in the call."""
-    items: dict[str, Located] = {}
+    items: dict[str, list[Located]] = {}
     for layer in document.layers.get("constants", ()):
-        items.update(layer.entries("a mapping of constants"))
+        for name, item in layer.entries("a mapping of constants").items():
+            items.setdefault(name, []).append(item)
     for name, value in given.items():
         if name not in items:
             where = document.layers.get("constants", (document.root,))[-1]
             where.fail(f"no constant {name!r} to replace; {choices(name, items)}")
-        item = items[name]
-        items[name] = replace(item, node=Node(item.node.line, str(value)), path=f"{item.path} (given)")
+        item = items[name][-1]
+        items[name].append(replace(item, node=Node(item.node.line, str(value)), path=f"{item.path} (given)"))
     return read_scope(items)

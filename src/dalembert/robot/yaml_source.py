@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from dalembert.errors import RobotError, choices
-from dalembert.robot.expression import CONSTANTS, Expression, evaluate, parse
+from dalembert.robot.dimension import Dimension
+from dalembert.robot.expression import CONSTANTS, Expression, dimension_of, evaluate, parse
 from dalembert.robot.geometry import Vector
+from dalembert.robot.quantity import LENGTH, Quantity
 
 __all__ = ["Located", "Node", "Scope", "is_file", "is_name", "parse_file", "parse_text"]
 
@@ -59,9 +61,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the values of a section may use: constants in numbers, ``{label}`` in texts."""
+    """What the values of a section may use: constants (SI) and their dimensions in numbers, ``{label}`` in texts."""
 
     constants: Mapping[str, float] = field(default_factory=dict)
+    dimensions: Mapping[str, Dimension] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -173,15 +176,32 @@ class Located:
         except RobotError as error:
             self.fail(str(error))
 
-    def number(self, what: str = "a number") -> float:
-        """A finite number: a literal or an expression of constants, with units; SI."""
+    def number(self, of: Quantity, what: str = "") -> float:
+        """A finite number, SI: a literal or an expression of constants, in units of the quantity or without."""
+        value, dimension = self.amount(what or of.name)
+        self.check(dimension, of)
+        return value
+
+    def amount(self, what: str = "a number") -> tuple[float, Dimension]:
+        """A finite number of any quantity, SI, and its dimension."""
         text = self.raw(what)
         if text.lower().lstrip("+-.") in ("nan", "inf"):
             self.expected("a finite number")
         try:
-            return evaluate(parse(text), self.scope.constants)
+            tree = parse(text)
+            value = evaluate(tree, self.scope.constants)
+            return value, self.dimension(tree)
         except RobotError as error:
             self.fail(f"{error}{self._hint(text)}")
+
+    def dimension(self, tree: Expression) -> Dimension:
+        """Dimension of an expression of constants."""
+        return dimension_of(tree, self.scope.dimensions, self.scope.constants)
+
+    def check(self, dimension: Dimension, of: Quantity) -> None:
+        """Fail where a value written here has units of something else."""
+        if not of.admits(dimension):
+            self.fail(f"found {self.raw()!r} in {dimension}, expected {of}")
 
     def _hint(self, text: str) -> str:
         """Why a name of a leg has no value as a number, if that is the reason."""
@@ -189,11 +209,11 @@ class Located:
         words = [w for w in words if w not in self.scope.constants]
         return f" ({words[0]} is {self.scope.labels[words[0]]!r} in this leg, not a number)" if words else ""
 
-    def positive(self, what: str) -> float:
+    def positive(self, of: Quantity, what: str = "") -> float:
         """A number greater than zero."""
-        value = self.number(what)
+        value = self.number(of, what)
         if not value > 0.0:
-            self.fail(f"found {value:g}, expected {what} greater than zero")
+            self.fail(f"found {value:g}, expected {what or of.name} greater than zero")
         return value
 
     # lists
@@ -213,13 +233,13 @@ class Located:
             self.expected(what)
         return items
 
-    def numbers(self, n: int, what: str) -> tuple[float, ...]:
+    def numbers(self, of: Quantity, n: int, what: str) -> tuple[float, ...]:
         """A list of n numbers."""
-        return tuple(item.number() for item in self.exactly(n, what))
+        return tuple(item.number(of) for item in self.exactly(n, what))
 
-    def vector(self, what: str = "three numbers [x, y, z]") -> Vector:
+    def vector(self, of: Quantity, what: str = "three numbers [x, y, z]") -> Vector:
         """Three numbers."""
-        x, y, z = self.numbers(3, what)
+        x, y, z = self.numbers(of, 3, what)
         return (x, y, z)
 
     def axis(self) -> Vector:
@@ -229,7 +249,7 @@ class Located:
             if text not in _AXES:
                 self.fail(f"found {text!r}; choose from {', '.join(_AXES)} or three numbers")
             return _AXES[text]
-        vector = self.vector("an axis: x, y, z, -x, -y, -z or three numbers")
+        vector = self.vector(LENGTH, "an axis: x, y, z, -x, -y, -z or three numbers")
         if not math.hypot(*vector) > 1e-9:
             self.fail("found a direction of length zero, expected three numbers that are not all zero")
         return vector

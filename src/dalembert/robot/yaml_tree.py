@@ -9,6 +9,7 @@ from dalembert.errors import choices
 from dalembert.robot.description import BASE, Anchor, Body, Limit
 from dalembert.robot.geometry import IDENTITY, Placement
 from dalembert.robot.joints import Joint, JointType
+from dalembert.robot.quantity import PURE, Motion
 from dalembert.robot.yaml_bodies import (
     BODY_KEYS,
     MDH_KEYS,
@@ -21,7 +22,6 @@ from dalembert.robot.yaml_source import Located
 
 __all__ = ["Entry", "JointExtras", "Tree", "placed", "read_bodies", "read_limit", "read_mdh"]
 
-LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "jerk")
 _SIGMA = {0.0: JointType.REVOLUTE, 1.0: JointType.PRISMATIC, 2.0: JointType.FIXED}
 
 
@@ -113,7 +113,7 @@ def _row(row: Located, names: list[str] | None) -> dict[str, Located]:
 def _sigma(row: Mapping[str, Located]) -> JointType:
     if "sigma" not in row:
         return JointType.REVOLUTE
-    value = row["sigma"].number("0 (revolute), 1 (prismatic) or 2 (fixed)")
+    value = row["sigma"].number(PURE, "0 (revolute), 1 (prismatic) or 2 (fixed)")
     if value not in _SIGMA:
         row["sigma"].fail(f"found {value:g}; choose from 0 (revolute), 1 (prismatic), 2 (fixed)")
     return _SIGMA[value]
@@ -206,11 +206,11 @@ def _chain(entry: Entry, named: Mapping[str, Entry], frames: Mapping[str, Anchor
     return chain
 
 
-def read_limit(item: Located) -> Limit:
+def read_limit(item: Located, of: Motion) -> Limit:
     """``{lower, upper, velocity, acceleration, jerk}``, SI units."""
-    keys = item.mapping(LIMIT_KEYS, (), "limits")
-    limit = Limit(**{name: value.number() for name, value in keys.items() if name in ("lower", "upper")})
+    keys = item.mapping(of, (), "limits")
+    limit = Limit(**{name: value.number(of[name]) for name, value in keys.items() if name in ("lower", "upper")})
     if not limit.lower < limit.upper:
         item.fail(f"found lower {limit.lower:g} and upper {limit.upper:g}, expected lower below upper")
-    rates = {name: value.positive(name) for name, value in keys.items() if name not in ("lower", "upper")}
+    rates = {name: value.positive(of[name], name) for name, value in keys.items() if name not in ("lower", "upper")}
     return replace(limit, **rates)

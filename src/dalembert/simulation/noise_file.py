@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.robot import Robot
+from dalembert.robot.quantity import ANGLE, EFFORT, POSITION, PURE, TIME
 from dalembert.robot.yaml_source import Located, parse_file
 from dalembert.simulation.per_motor import per_motor
 from dalembert.simulation.sensing import Sensing, sensed
@@ -17,7 +18,7 @@ __all__ = ["NoiseFile", "read_noise"]
 
 _POSITIONS = ("encoder_step", "position_noise")
 _TORQUES = ("torque_noise", "torque_offset")
-_RIPPLE = ("amplitude", "order", "phase")
+_RIPPLE = {"amplitude": EFFORT, "order": PURE, "phase": ANGLE}
 _KEYS = ("seed", "encoder_counts", *_POSITIONS, "delay", *_TORQUES, "ripple")
 
 
@@ -36,20 +37,22 @@ def read_noise(path: str | Path, robot: Robot) -> NoiseFile:
     given: dict[str, Any] = {}
     for key in _POSITIONS:
         if key in found:
-            given[key] = per_motor(found[key], sensors, positive=True)
+            given[key] = per_motor(found[key], POSITION, sensors, positive=True)
     for key in _TORQUES:
         if key in found:
-            given[key] = per_motor(found[key], robot.motor_names, positive=key == "torque_noise")
+            given[key] = per_motor(found[key], EFFORT, robot.motor_names, positive=key == "torque_noise")
     if "encoder_counts" in found:
         given["encoder_step"] = _steps(found, sensors)
     if "delay" in found:
-        given["delay"] = found["delay"].number("a delay in s")
+        given["delay"] = found["delay"].number(TIME, "a delay in s")
         if given["delay"] < 0.0:
             found["delay"].fail(f"found {given['delay']:g}, expected a delay in s, not negative")
     if "ripple" in found:
         wave = found["ripple"].mapping(_RIPPLE, ("amplitude",), "torque ripple")
         for key, value in wave.items():
-            given["ripple" if key == "amplitude" else f"ripple_{key}"] = per_motor(value, robot.motor_names)
+            given["ripple" if key == "amplitude" else f"ripple_{key}"] = per_motor(
+                value, _RIPPLE[key], robot.motor_names
+            )
     return NoiseFile(Sensing(**given), _seed(found))
 
 
@@ -58,14 +61,14 @@ def _steps(found: Mapping[str, Located], sensors: tuple[str, ...]) -> tuple[floa
     item = found["encoder_counts"]
     if "encoder_step" in found:
         item.fail("beside encoder_step, expected one of them")
-    counts = per_motor(item, sensors, positive=True)
+    counts = per_motor(item, PURE, sensors, positive=True)
     return tuple(2.0 * math.pi / count if count else 0.0 for count in counts)
 
 
 def _seed(found: Mapping[str, Located]) -> int:
     if "seed" not in found:
         return 0
-    value = found["seed"].number("a seed")
+    value = found["seed"].number(PURE, "a seed")
     if value < 0 or value != round(value):
         found["seed"].fail(f"found {value:g}, expected a whole number that is not negative")
     return round(value)

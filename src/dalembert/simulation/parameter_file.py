@@ -15,6 +15,7 @@ from dalembert.identification.fitted import fitted
 from dalembert.model import Model
 from dalembert.parameters import inertial_names
 from dalembert.robot import Robot, with_payload
+from dalembert.robot.quantity import parameter_quantity
 from dalembert.robot.yaml_source import parse_file
 
 __all__ = ["ParameterFile", "parameters_of_fit", "read_parameters", "with_point_mass"]
@@ -38,7 +39,7 @@ def read_parameters(path: str | Path, model: Model) -> ParameterFile:
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise UsageError(f"{path}: unknown suffix {path.suffix!r}; expected parameters in .yaml, or a fit in .json")
     found = parse_file(path).mapping(model.parameters, (), "parameters")
-    values = dict(model.robot.nominal) | {name: item.number() for name, item in found.items()}
+    values = dict(model.robot.nominal) | {name: item.number(parameter_quantity(name)) for name, item in found.items()}
     missing = [name for name in model.parameters if name not in values]
     if missing:
         raise UsageError(

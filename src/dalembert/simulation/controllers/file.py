@@ -9,6 +9,7 @@ from typing import Any
 
 from dalembert.errors import UsageError, choices
 from dalembert.robot import Robot
+from dalembert.robot.quantity import DAMPING, EFFORT, PURE, RATE, STIFFNESS, Quantity
 from dalembert.robot.yaml_source import Located, parse_file
 from dalembert.simulation.controllers.augmented_pd import AugmentedPd
 from dalembert.simulation.controllers.cascade import Cascade
@@ -32,7 +33,16 @@ LAWS: Mapping[str, Callable[..., Law]] = {
     "computed-torque": ComputedTorque,
 }
 _PLAIN = ("pd", "pid", "cascade")  # laws that need no model: feedback beside the others
-_GAINS = ("kp", "kd", "ki", "kv")
+_FEEDBACK = {"kp": STIFFNESS, "kd": DAMPING, "ki": Quantity("a gain", ("Nm/rad/s", "N/m/s"))}
+_CASCADE = {"kp": RATE, "kv": DAMPING, "ki": STIFFNESS}
+_COMPUTED = {"kp": Quantity("a gain", ("Hz^2",)), "kd": RATE}
+_GAINS: Mapping[str, Mapping[str, Quantity]] = {
+    "pd": _FEEDBACK,
+    "pid": _FEEDBACK,
+    "cascade": _CASCADE,
+    "computed-torque": _COMPUTED,
+}
+_FREQUENCIES = ("bandwidth", "derivative_cutoff")
 _AROUND = ("rate", "saturation", "stress_free", "preload", "model")
 
 
@@ -71,9 +81,9 @@ def read_controller(path: str | Path, robot: Robot) -> ControllerFile:
     if "preload" in entries:
         if len(robot.motors) < 2:
             entries["preload"].fail("found a preload for one motor, expected an over-actuated robot")
-        preload = per_motor(entries["preload"], robot.motor_names)
+        preload = per_motor(entries["preload"], EFFORT, robot.motor_names)
         law = Preload(law)
-    rate = entries["rate"].positive("a rate in Hz") if "rate" in entries else None
+    rate = entries["rate"].positive(RATE, "a rate in Hz") if "rate" in entries else None
     saturation = entries["saturation"].boolean() if "saturation" in entries else True
     model = None if "model" not in entries else Path(path).parent / entries["model"].text("a file of parameters")
     return ControllerFile(name, law, rate, saturation, preload, model)
@@ -94,10 +104,10 @@ def _law(
             continue
         if key == "feedback":
             given[key] = _law(found[key], found[key].entries("a controller"), robot, names=_PLAIN)[1]
-        elif key in _GAINS:
-            given[key] = per_motor(found[key], robot.motor_names, positive=True)
+        elif key in _GAINS.get(name, {}):
+            given[key] = per_motor(found[key], _GAINS[name][key], robot.motor_names, positive=True)
         else:
-            given[key] = found[key].number()
+            given[key] = found[key].number(RATE if key in _FREQUENCIES else PURE)
     try:
         law: Law = kind(**given)
     except UsageError as error:

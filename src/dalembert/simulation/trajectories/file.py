@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dalembert.errors import UsageError
 from dalembert.excitation.fourier import Fourier, FourierPath
 from dalembert.model import Model
+from dalembert.robot.quantity import ANGLE, POSITION, PURE, TIME, Quantity, motion_of
 from dalembert.robot.yaml_source import Located, parse_file
 from dalembert.simulation.trajectories.moves import Law, Moves, move_times, moves
 from dalembert.simulation.trajectories.random_points import random_points
@@ -66,36 +67,45 @@ def _coordinates(found: Mapping[str, Located], model: Model) -> tuple[str, ...] 
     return names
 
 
-def _per_coordinate(item: Located, names: tuple[str, ...]) -> Array:
+def _positions(model: Model, names: tuple[str, ...]) -> tuple[Quantity, ...]:
+    """What a position is of each coordinate or motor."""
+    return tuple(motion_of(model.robot.bodies, name)["lower"] for name in names)
+
+
+def _each(item: Located, of: tuple[Quantity, ...], what: str) -> list[float]:
+    """A list of one number of each quantity."""
+    return [entry.number(kind) for entry, kind in zip(item.exactly(len(of), what), of, strict=True)]
+
+
+def _per_coordinate(item: Located, model: Model, names: tuple[str, ...]) -> Array:
     """One number for all, or a list of one per coordinate."""
+    of = _positions(model, names)
     if item.is_text:
-        return np.full(len(names), item.number())
-    return np.array(item.numbers(len(names), f"one number, or one each for {', '.join(names)}"))
+        return np.array([item.number(kind) for kind in of])
+    return np.array(_each(item, of, f"one number, or one each for {', '.join(names)}"))
 
 
-def _rows(item: Located, width: int, what: str) -> Array:
-    return np.array([entry.numbers(width, what) for entry in item.items(f"a list of {what}")])
+def _rows(item: Located, of: tuple[Quantity, ...], what: str) -> Array:
+    return np.array([_each(entry, of, what) for entry in item.items(f"a list of {what}")])
 
 
 def _fourier(root: Located, found: Mapping[str, Located], model: Model, where: tuple[str, ...] | str) -> Trajectory:
     names, home = names_of(model, where), home_of(model, where)
     if "duration" not in found:
         root.fail("the key 'duration' is missing, the period in s")
-    duration = found["duration"].positive("a duration in s")
-    centre = _per_coordinate(found["centre"], names) if "centre" in found else home
+    duration = found["duration"].positive(TIME, "a duration in s")
+    centre = _per_coordinate(found["centre"], model, names) if "centre" in found else home
     if "sine" in found or "cosine" in found:
         if "amplitude" in found:
             found["amplitude"].fail("beside sines and cosines, expected either")
         some = next(found[key] for key in ("sine", "cosine") if key in found)
-        harmonics = len(some.exactly(len(names), f"a row of harmonics each for {', '.join(names)}")[0].items())
-        what = f"{harmonics} harmonics"
-        both = [
-            _rows(found[key], harmonics, what) if key in found else np.zeros((len(names), harmonics))
-            for key in ("sine", "cosine")
-        ]
-        for key, rows in zip(("sine", "cosine"), both, strict=True):
-            if len(rows) != len(names):
-                found[key].expected(f"a row of harmonics each for {', '.join(names)}")
+        each = f"a row of harmonics each for {', '.join(names)}"
+        harmonics = len(some.exactly(len(names), each)[0].items())
+        both = [np.zeros((len(names), harmonics)) for _ in range(2)]
+        for rows, key in zip(both, ("sine", "cosine"), strict=True):
+            if key in found:
+                given = zip(found[key].exactly(len(names), each), _positions(model, names), strict=True)
+                rows[:] = [row.numbers(of, harmonics, f"{harmonics} harmonics") for row, of in given]
         return Trajectory(FourierPath(Fourier(harmonics, duration), centre, *both), where, duration, periodic=True)
     if "amplitude" not in found:
         root.fail("neither 'amplitude' nor 'sine' and 'cosine' are given, expected one of them")
@@ -104,7 +114,7 @@ def _fourier(root: Located, found: Mapping[str, Located], model: Model, where: t
     family = Fourier(harmonics, duration)
     draw = FourierPath(family, centre, *rng.standard_normal((2, len(names), harmonics)))
     reach = np.abs(draw(np.linspace(0.0, duration, 100 * harmonics, endpoint=False))[0] - centre).max(axis=0)
-    scale = (_per_coordinate(found["amplitude"], names) / reach)[:, None]
+    scale = (_per_coordinate(found["amplitude"], model, names) / reach)[:, None]
     path = FourierPath(family, centre, scale * draw.sine, scale * draw.cosine)
     return Trajectory(path, where, duration, periodic=True)
 
@@ -112,7 +122,7 @@ def _fourier(root: Located, found: Mapping[str, Located], model: Model, where: t
 def _whole(item: Located | None, default: int, what: str, least: int = 1) -> int:
     if item is None:
         return default
-    value = item.number(what)
+    value = item.number(PURE, what)
     if value != round(value) or value < least:
         item.fail(f"found {value:g}, expected {what}, a whole number of at least {least}")
     return round(value)
@@ -123,11 +133,11 @@ def _points(root: Located, found: Mapping[str, Located], model: Model, where: tu
     if ("points" in found) == ("random" in found):
         root.fail("expected either 'points' or 'random'")
     if "points" in found:
-        points = _rows(found["points"], len(names), f"positions of {', '.join(names)}")
+        points = _rows(found["points"], _positions(model, names), f"positions of {', '.join(names)}")
     else:
         keys = found["random"].mapping(("count", "seed", "amplitude"), ("count",), "random points")
         rng = np.random.default_rng(_whole(keys.get("seed"), 0, "a seed", least=0))
-        amplitude = keys["amplitude"].positive("an amplitude") if "amplitude" in keys else None
+        amplitude = keys["amplitude"].positive(POSITION, "an amplitude") if "amplitude" in keys else None
         follower = follower_of(model, where)
         count = _whole(keys["count"], 1, "a count")
         points = random_points(model, count, rng, coordinates=where, follower=follower, amplitude=amplitude)
@@ -143,10 +153,10 @@ def _moved(
     if "move" in found:
         item = found["move"]
         if item.is_text:
-            times = np.full(len(points) - 1, item.positive("a time in s"))
+            times = np.full(len(points) - 1, item.positive(TIME, "a time in s"))
         else:
             times = np.array(
-                [entry.positive("a time in s") for entry in item.exactly(len(points) - 1, "one time each")]
+                [entry.positive(TIME, "a time in s") for entry in item.exactly(len(points) - 1, "one time each")]
             )
     else:
         limits = [limit_of(model.robot, name) for name in names]
@@ -160,7 +170,7 @@ def _law(found: Mapping[str, Located]) -> Law:
 
 
 def _pause(found: Mapping[str, Located]) -> float:
-    value = found["pause"].number("a time in s") if "pause" in found else 0.0
+    value = found["pause"].number(TIME, "a time in s") if "pause" in found else 0.0
     if value < 0.0:
         found["pause"].fail(f"found {value:g}, expected a time in s, not negative")
     return value
@@ -179,14 +189,18 @@ def _outline(root: Located, found: Mapping[str, Located], model: Model, where: t
     first, second = (_moving(item, model, where) for item in found["plane"].exactly(2, "two coordinates"))
     if first == second:
         found["plane"].fail(f"found {first} twice, expected two different coordinates")
-    shapes = [_shape(item) for item in found["shapes"].items("a list of shapes")]
+    plane = _positions(model, (first, second))
+    shapes = [_shape(item, plane) for item in found["shapes"].items("a list of shapes")]
     if not shapes:
         found["shapes"].expected("at least one shape")
     hold = {}
     if "hold" in found:
         others = [name for name in where if name not in (first, second)]
-        hold = {name: item.number() for name, item in found["hold"].mapping(others, (), "coordinates to hold").items()}
-    move = found["move"].positive("a time in s") if "move" in found else 0.5
+        held = found["hold"].mapping(others, (), "coordinates to hold")
+        hold = {
+            name: item.number(of) for (name, item), of in zip(held.items(), _positions(model, tuple(held)), strict=True)
+        }
+    move = found["move"].positive(TIME, "a time in s") if "move" in found else 0.5
     laps = _whole(found.get("laps"), 1, "a number of laps")
     return outlines(
         model, shapes, (first, second), coordinates=where, hold=hold, move=move, pause=_pause(found), laps=laps,
@@ -203,7 +217,7 @@ def _moving(item: Located, model: Model, where: tuple[str, ...]) -> str:
     return name
 
 
-def _shape(item: Located) -> Array:
+def _shape(item: Located, plane: tuple[Quantity, ...]) -> Array:
     keys = item.mapping(_SHAPE, (), "a shape")
     kinds = [kind for kind in _SHAPE[:3] if kind in keys]
     if len(kinds) != 1:
@@ -213,10 +227,10 @@ def _shape(item: Located) -> Array:
         for other in ("centre", "turn"):
             if other in keys:
                 keys[other].fail("beside vertices, expected their own coordinates only")
-        return _rows(keys[kind], 2, "two coordinates")
-    centre = keys["centre"].numbers(2, "two coordinates") if "centre" in keys else (0.0, 0.0)
-    turn = keys["turn"].number("an angle") if "turn" in keys else 0.0
-    return corners(4 if kind == "square" else 3, keys[kind].positive("the length of a side"), centre, turn)
+        return _rows(keys[kind], plane, "two coordinates")
+    centre = _each(keys["centre"], plane, "two coordinates") if "centre" in keys else (0.0, 0.0)
+    turn = keys["turn"].number(ANGLE) if "turn" in keys else 0.0
+    return corners(4 if kind == "square" else 3, keys[kind].positive(plane[0], "the length of a side"), centre, turn)
 
 
 _Reader = Callable[[Located, Mapping[str, Located], Model, tuple[str, ...] | str], Trajectory]
