@@ -11,14 +11,17 @@ from tests.logs.arms import SHARED, chain
 from dalembert.errors import LogError, UsageError
 from dalembert.logs import make_log, open_log, read_log, write_log
 from dalembert.signals import (
+    Butterworth,
     Differences,
     SignalSettings,
     SlowMask,
+    low_pass,
     noise_sigma,
     plan,
     prepare,
     prepared,
     quantisation_step,
+    unresolved_speed,
     usable,
     velocity_noise,
 )
@@ -111,10 +114,81 @@ def test_quantisation_is_found_and_its_noise_is_step_over_root_twelve(step):
         np.testing.assert_allclose(noise_sigma(log.q, RATE), step / np.sqrt(12), rtol=0.3)
 
 
+@pytest.mark.parametrize(("rate", "cutoff", "order"), [(2000.0, 20.0, 4), (5000.0, 20.0, 2), (1000.0, 100.0, 4)])
+def test_a_steady_joint_has_wrong_signs_only_below_one_step_per_period_of_the_cutoff(rate, cutoff, order):
+    """The rounding of a steady position is a wave of frequency v / step, of amplitude 2 v G in the velocity; G(cutoff)
+    is 1/2.
+    """
+    lowpass = Butterworth(cutoff, rate, order)
+    limit = float(unresolved_speed(np.array([1.0]), rate, lowpass)[0])
+    assert limit == cutoff
+    t = np.arange(round(60 * rate / cutoff)) / rate
+    speeds = limit * np.array([0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.1, 1.3, 1.7, 2.3, 4.0])
+    seen = Differences().velocity(low_pass(np.round(np.outer(t, speeds)), lowpass), 1.0 / rate)
+    least = seen[len(t) // 3 : -len(t) // 3].min(axis=0)  # ends left out, ten periods seen
+    assert least.min() > -limit
+    assert (least[speeds < 0.8 * limit] < 0.0).all()
+    assert (least[speeds > limit] > 0.0).all()
+
+
+def small_motion(rng, steps, cutoff, rate):
+    """Positions and velocities (n, 2), in encoder steps, of random motions slower than a tenth of the cutoff."""
+    t = np.arange(round(200 * rate / cutoff)) / rate
+    w = 2.0 * np.pi * 0.1 * cutoff * rng.uniform(0.1, 1.0, (6, 2))
+    phase = t[:, None, None] * w + rng.uniform(0.0, 2.0 * np.pi, (6, 2))
+    a = rng.normal(size=(6, 2)) / w
+    a *= steps / np.linalg.norm(a, axis=0)
+    return (a * np.sin(phase)).sum(1), (a * w * np.cos(phase)).sum(1)
+
+
+@pytest.mark.parametrize("steps", [3.0, 30.0])
+def test_signs_left_by_the_mask_are_right_however_coarse_the_encoder(rng, steps):
+    """Without any dilation. Five sigmas of white noise would not do where a joint hardly moves."""
+    step, cutoff = 1e-3, 20.0
+    settings = SignalSettings(cutoff=cutoff, decimate=1, mask=SlowMask(dilate=0.0))
+    escaped = 0
+    for _ in range(5):
+        q, qd = small_motion(rng, steps, cutoff, RATE)
+        log = make_log(ARM, RATE, step * np.round(q), q, name="coarse")
+        settled = plan(log, settings)
+        ready = prepare(log, settled)
+        wrong = np.sign(ready.qd) != np.sign(qd[ready.first : ready.first + len(ready.t)])
+        assert not (wrong & ready.usable).any()
+        escaped += int((wrong & usable(ready.qd, 5.0 * settled.velocity_noise, 0)).sum())
+    assert escaped > 20
+
+
+def test_signs_left_by_the_mask_are_right_wherever_the_log_begins():
+    """A joint so fast that no sample is slow turns back ever earlier, until before the border and out of the log."""
+    rate, w, step = 1000.0, 2.0 * np.pi * 0.6, 1e-5
+    settings = SignalSettings(cutoff=11.0, decimate=1, mask=SlowMask())
+
+    def beginning(turn):
+        """Log of 1.5 s whose first joint turns back ``turn`` samples after its start, and its true velocities."""
+        t = (np.arange(1500) - turn)[:, None] / rate + [0.25 / 0.6, 0.0]
+        q = np.sin(w * t) / w
+        return make_log(ARM, rate, step * np.round(q / step), q, name="beginning"), np.cos(w * t)
+
+    settled = plan(beginning(0.0)[0], settings)
+    assert w / rate > 2.0 * settled.slow[0]  # the speed's change in a sample, beside the speeds that are slow
+    wrong = 0
+    for turn in np.arange(0.0, settled.border + 2 * settled.reach, 0.618):
+        log, qd = beginning(turn)
+        ready = prepare(log, settings)
+        bad = np.sign(ready.qd) != np.sign(qd[ready.first : ready.first + len(ready.t)])
+        assert not (bad & ready.usable).any()
+        wrong += int(bad[:, 0].any())
+    assert wrong > 5  # what is left of the continuation moves a reversal next to the border past a sample
+
+
 def test_mask_marks_slow_samples_and_their_neighbours():
-    qd = np.array([3.0, 2.0, 1.0, 0.4, -0.4, -1.0, -2.0, 3.0, 0.3])[:, None]
+    qd = np.array([3.0, 2.0, 1.0, 0.4, -0.4, -1.0, -2.0, -3.0, -0.3])[:, None]
     np.testing.assert_array_equal(usable(qd, np.array([0.5]), 0)[:, 0], [1, 1, 1, 0, 0, 1, 1, 1, 0])
     np.testing.assert_array_equal(usable(qd, np.array([0.5]), 1)[:, 0], [1, 1, 0, 0, 0, 0, 1, 0, 0])
+    # between two samples of opposite sign it stood still, where anything is masked at all
+    np.testing.assert_array_equal(usable(qd, np.array([0.1]), 0)[:, 0], [1, 1, 1, 0, 0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(usable(qd, np.array([0.1]), 1)[:, 0], [1, 1, 0, 0, 0, 0, 1, 1, 1])
+    assert usable(qd, np.array([0.0]), 1).all()
     log = log_of(sigma=1e-5)
     settings = replace(SETTINGS, mask=SlowMask(0.2, "absolute", dilate=0.01))
     ready = prepare(log, settings)

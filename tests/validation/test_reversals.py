@@ -9,8 +9,14 @@ import pytest
 from tests.identification.recovery import model_of, preload
 
 from dalembert.identification.identify import identify
+from dalembert.signals import SignalSettings, SlowMask, plan, usable
 from dalembert.simulation.synthetic import random_recording
 from dalembert.validation import validate
+
+
+def share_near_reversals(speed, reach, limit):
+    """Share of the instants at which some motor turns back within ``reach`` samples, or is slower than ``limit``."""
+    return 1.0 - usable(speed, limit, reach).all(axis=1).mean()
 
 
 def test_a_noisy_sign_errs_near_reversals_and_wrong_inertia_away_from_them(rng):
@@ -22,7 +28,13 @@ def test_a_noisy_sign_errs_near_reversals_and_wrong_inertia_away_from_them(rng):
     fit = identify(model, first.log).fit
     held_out = replace(second.log, tau=second.torque)
     found = validate(fit, held_out)
-    assert 0.0 < found.reversal_share < 0.3
+    # the share is that of the true motion, whose speed the encoders know to within the limit, its reversals to a sample
+    full_rate = SignalSettings(cutoff=fit.provenance["logs"][0]["cutoff"], decimate=1, mask=SlowMask())
+    settled = plan(second.log, full_rate)
+    speed = (second.motion.yd @ model.robot.motor_map().T)[settled.border :][: settled.samples]
+    least = share_near_reversals(speed, settled.reach - 2, 1e-3 * settled.slow)
+    most = share_near_reversals(speed, settled.reach + 2, 2.0 * settled.slow)
+    assert 0.0 < least <= found.reversal_share <= most
     assert found.away_error < 0.003
     assert found.reversal_error > 5.0 * found.away_error  # the sign of a noisy velocity
     assert f"{100 * found.reversal_error:.2f} % near them" in str(found)

@@ -6,7 +6,7 @@ from dalembert.signals.decimation import DecimationFilter, Decimator, Shares, de
 from dalembert.signals.derivative import Differences
 from dalembert.signals.filter import Butterworth, low_pass
 from dalembert.signals.mask import SlowMask, usable
-from dalembert.signals.noise import noise_sigma, quantisation_step, velocity_noise
+from dalembert.signals.noise import noise_sigma, quantisation_step, unresolved_speed, velocity_noise
 from dalembert.signals.preparation import Motion, SignalPlan, SignalSettings, plan, prepare, prepared
 from dalembert.signals.spectrum import Spectrum, power_spectrum
 
@@ -34,6 +34,7 @@ __all__ = [
     "quantisation_step",
     "shares",
     "power_spectrum",
+    "unresolved_speed",
     "usable",
     "velocity_noise",
 ]

@@ -20,10 +20,12 @@ __all__ = ["SlowMask", "usable"]
 class SlowMask:
     """Samples with ``|qd| < threshold`` are masked, position by position; one threshold for all, or one each.
 
-    ``unit``: ``"noise"`` counts in standard deviations of the velocity's encoder noise, ``"absolute"`` in
-    rad/s or m/s of the motor, ``"relative"`` in the largest velocity of that position. ``dilate`` [s] masks
-    this much more on both sides of a slow stretch; None: half a period of the cutoff, over which the position
-    filter mixes velocities. Decimation needs no dilation of its own: masked samples have weight zero in it.
+    ``unit``: ``"noise"`` counts in standard deviations of the velocity's encoder noise, and masks at least
+    what moves by less than one encoder step per period of the cutoff; ``"absolute"`` in rad/s or m/s of the
+    motor, ``"relative"`` in the largest velocity of that position. Between two samples of opposite sign a joint
+    was slow, however fast it is in both. ``dilate`` [s] masks this much more on both sides of a slow stretch;
+    None: half a period of the cutoff, over which the position filter mixes velocities. Decimation needs no
+    dilation of its own: masked samples have weight zero in it.
     """
 
     threshold: float | tuple[float, ...] = 5.0
@@ -39,13 +41,18 @@ class SlowMask:
         if self.dilate is not None and not (math.isfinite(self.dilate) and self.dilate >= 0.0):
             raise UsageError(f"mask dilated by {self.dilate} s, expected a time of at least 0")
 
-    def limits(self, noise: Array, fastest: Array) -> Array:
-        """Threshold [rad/s or m/s] per position from its velocity noise and its largest velocity."""
+    def limits(self, noise: Array, unresolved: Array, fastest: Array) -> Array:
+        """Threshold [rad/s or m/s] per position from its velocity noise, the speed its encoder does not resolve and its
+        largest velocity.
+        """
         scale = {"noise": noise, "absolute": np.ones_like(noise), "relative": fastest}[self.unit]
         threshold = np.asarray(self.threshold, dtype=float)
         if threshold.shape not in ((), scale.shape):
             raise UsageError(f"mask of {len(threshold)} thresholds for {len(scale)} positions, expected one or as many")
-        return np.asarray(threshold * scale)
+        limits = threshold * scale
+        if self.unit == "noise":
+            limits = np.where(limits > 0.0, np.maximum(limits, unresolved), 0.0)
+        return np.asarray(limits)
 
     def reach(self, period: float, cutoff: float | None) -> int:
         """Samples masked on each side of a slow stretch."""
@@ -54,8 +61,13 @@ class SlowMask:
 
 
 def usable(qd: Array, limits: Array, reach: int) -> NDArray[np.bool_]:
-    """Mask (n, k), True where ``|qd|`` (n, k) reaches its limit and no sample within ``reach`` falls below."""
+    """Mask (n, k), True where ``|qd|`` (n, k) reaches its limit and nothing within ``reach`` samples falls below: no
+    sample, and no place between two samples of opposite sign. Limits of zero mask nothing.
+    """
     fast = np.abs(qd) >= limits
+    turned = (qd[1:] * qd[:-1] < 0.0) & (limits > 0.0)
+    fast[1:] &= ~turned
+    fast[:-1] &= ~turned
     if reach > 0 and len(fast):
         fast = ndimage.minimum_filter1d(fast.view(np.uint8), 2 * reach + 1, axis=0, mode="nearest").view(np.bool_)
     return np.asarray(fast)

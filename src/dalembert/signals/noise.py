@@ -9,7 +9,7 @@ from dalembert.signals.derivative import Differences
 from dalembert.signals.filter import Butterworth
 from dalembert.signals.spectrum import power_spectrum
 
-__all__ = ["noise_sigma", "quantisation_step", "velocity_noise"]
+__all__ = ["noise_sigma", "quantisation_step", "unresolved_speed", "velocity_noise"]
 
 _MULTIPLE = 1e-3  # of a step: how close to whole steps the changes of a quantised signal are
 _MOSTLY = 0.99  # share of the changes that must be whole steps
@@ -51,3 +51,15 @@ def velocity_noise(sigma: Array, rate: float, lowpass: Butterworth | None, diffe
     if lowpass is not None:
         gain = gain * lowpass.gain(frequency)
     return np.asarray(sigma * np.sqrt(np.mean(gain**2)))
+
+
+def unresolved_speed(step: Array, rate: float, lowpass: Butterworth | None) -> Array:
+    """Speed [1/s] of one ``step`` (k,) per period of the cutoff: slower, filtered velocities may have the wrong sign.
+
+    At a constant speed v the rounding of an encoder is a sawtooth of frequency v / step. Its derivative begins with
+    a wave of amplitude 2 v G(v / step), which exceeds v where the gain G of both passes exceeds 1/2: below the
+    cutoff. There the velocity is a train of pulses, one for each step, with undershoots between them of at most
+    0.6 of this speed; it is no white noise, nor seen as such where a joint hardly moves.
+    """
+    cutoff = rate / 2.0 if lowpass is None else lowpass.cutoff
+    return np.asarray(step * cutoff)

@@ -22,7 +22,7 @@ from dalembert.signals.decimation import DecimationFilter, decimation_filter
 from dalembert.signals.derivative import Differences
 from dalembert.signals.filter import Butterworth
 from dalembert.signals.mask import SlowMask, sealed_mask, usable
-from dalembert.signals.noise import noise_sigma, quantisation_step, velocity_noise
+from dalembert.signals.noise import noise_sigma, quantisation_step, unresolved_speed, velocity_noise
 from dalembert.signals.windows import windows
 
 __all__ = ["Motion", "SignalPlan", "SignalSettings", "plan", "prepare", "prepared"]
@@ -139,7 +139,8 @@ def plan(source: LogSource, settings: SignalSettings | None = None) -> SignalPla
             f"parameters may be biased; decimate by {math.ceil(0.4 * info.rate / (FLAT * chosen.cutoff))} or more"
         )
     if settings.mask is not None:
-        slow = settings.mask.limits(rattle, _fastest(source, lowpass, settings))
+        unresolved = unresolved_speed(step, info.rate, lowpass)
+        slow = settings.mask.limits(rattle, unresolved, _fastest(source, lowpass, settings))
         reach = settings.mask.reach(info.period, chosen.cutoff)
         speeds = ", ".join(f"{name} {value:.3g}" for name, value in zip(info.positions, slow, strict=True))
         notes.append(f"samples slower than {speeds} (per s) masked, with {reach} samples on each side")
@@ -239,10 +240,12 @@ def _chunks(source: LogSource, plan: SignalPlan) -> Iterator[Motion]:
     info, torques = source.info, _Torques(source)
     end = plan.border + plan.samples
     at = plan.border
-    for low, q, qd, qdd in _differentiated(source, plan.lowpass, plan.settings.differences, plan.reach):
+    # a sample is masked for what happens between it and its neighbours, too
+    neighbours = plan.reach + 1 if plan.settings.mask else 0
+    for low, q, qd, qdd in _differentiated(source, plan.lowpass, plan.settings.differences, neighbours):
         mask = usable(qd, plan.slow, plan.reach) if plan.settings.mask else np.ones(q.shape, dtype=np.bool_)
         reaches_end = low + len(q) >= info.samples - plan.settings.differences.margin
-        stop = min(end, low + len(q) - (0 if reaches_end else plan.reach))
+        stop = min(end, low + len(q) - (0 if reaches_end else neighbours))
         if stop <= at:
             continue
         cut = slice(at - low, stop - low)
