@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +12,17 @@ from tests.excitation.designs import FAMILIES, QUICK, design_of, designed
 from tests.excitation.robots import arm, model_of
 
 from dalembert.errors import UsageError
-from dalembert.excitation import CRITERIA, Effort, Fourier, Limits, Progress, design_excitation, random_fourier
+from dalembert.excitation import (
+    CRITERIA,
+    Effort,
+    Fourier,
+    Limits,
+    Progress,
+    design_excitation,
+    interior_point,
+    random_fourier,
+    search,
+)
 from dalembert.excitation.belief import beliefs_of
 from dalembert.excitation.given import known_information
 from dalembert.excitation.task import Task
@@ -59,6 +71,19 @@ def test_parallel_starts_find_at_least_what_one_does():
     values = [value for _, value in design.search.history]
     assert values == sorted(values, reverse=True)
     assert np.isfinite([p.value for p in seen]).all()
+
+
+def test_without_a_budget_a_busy_machine_and_its_threads_change_nothing(monkeypatch):
+    """Every look at the clock finds hours gone by."""
+    quiet = designed("arm", effort=Effort(starts=3, budget=np.inf, iterations=10, threads=1))
+    late = count(0.0, 1e4)
+    for module in (search, interior_point):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(late)))
+    busy = designed("arm", effort=Effort(starts=3, budget=np.inf, iterations=10, threads=2))
+    assert next(late) > 1e5
+    assert np.array_equal(busy.coefficients, quiet.coefficients)
+    cut = designed("arm", effort=Effort(starts=3, budget=1.0, iterations=10, threads=1))
+    assert cut.search.starts == 1 < quiet.search.starts
 
 
 def test_a_budget_used_up_still_gives_a_motion_within_the_limits():

@@ -34,8 +34,8 @@ _ROOM = 1e-6  # slack, in ranges, that a finished motion has on the fine grid
 class Effort:
     """How long to search: ``starts`` random motions optimised, or ``budget`` [s] from the call on, what ends first.
 
-    At least one start is tried, cut short where it takes longer. With one thread and no shortage of time the result
-    depends on the seed alone.
+    At least one start is tried, cut short where it takes longer. With an infinite budget the motion depends on the seed
+    alone, whatever the threads and however busy the machine.
     """
 
     starts: int = 8

@@ -7,7 +7,7 @@ nobody measures. The simulator knows its parameters; the identification sees not
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,9 @@ PAYLOAD = 5.37  # [kg] on the scales [Briot15, section 5.3]
 _LOAD = {"M_load": PAYLOAD, "MX_load": -0.127, "ZZ_load": 1.61e-2, "XX_load": 8e-3, "YY_load": 1.2e-2}
 _SENSING = Sensing(encoder_step=2.0 * np.pi / 2**20, torque_noise=0.5)
 _HARMONICS, _SECONDS = 12, 4.0  # one period of the designed motion
-_BUDGET = 8.0  # [s] of search
+# Limited by work, not by a clock, so that a busy machine tells the same story: four starts of 80 iterations a stage
+# find as good a motion as 400 do, in two thirds of the time.
+_EFFORT = Effort(starts=4, iterations=80, budget=np.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,8 @@ class Story:
 def tell(progress: Progress = silent, *, seed: int = 2015) -> Story:
     """Design, record twice and once more on another motion, identify, validate."""
     model = build_model(load_robot("dualv"))
-    progress(f"searching {_BUDGET:g} s for the motion that shows the parameters best, within the robot's limits")
-    design = design_excitation(model, Fourier(_HARMONICS, _SECONDS), effort=Effort(starts=4, budget=_BUDGET, seed=seed))
+    progress("searching the motion that shows the parameters best, within the robot's limits")
+    design = design_excitation(model, Fourier(_HARMONICS, _SECONDS), effort=replace(_EFFORT, seed=seed))
     progress("simulating it without and with a payload, each with a preload that is not logged")
     lab = _laboratory(seed)
     other = fourier_within_limits(model, Fourier(_HARMONICS, _SECONDS), lab.rng, 0.7)
