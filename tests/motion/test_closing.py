@@ -109,6 +109,16 @@ def test_long_motion_close_to_a_singularity_stays_on_its_branch(reach: float) ->
     assert (tip - (left + right) / 2).min() > 0.0
 
 
+def test_a_planned_motion_out_of_reach_is_not_called_measured() -> None:
+    model = build_model(five_bar(efforts=False), backend="numpy")
+    angles = five_bar_angles(model, 2001, 1.02)
+    with pytest.raises(ClosureError, match=r"at the positions asked for .*out of reach") as caught:
+        Closer(model, measured=False).positions(angles * [20.0, -15.0])
+    assert "measured" not in str(caught.value)
+    with pytest.raises(ClosureError, match=r"asked for"):
+        Closer(model, given="independent").positions(np.array([model.home[:2], [50.0, -50.0]]))
+
+
 def test_beyond_the_singularity_sample_time_and_error_are_named() -> None:
     model = build_model(five_bar(efforts=False), backend="numpy")
     angles = five_bar_angles(model, 2001, 1.02)
@@ -116,7 +126,7 @@ def test_beyond_the_singularity_sample_time_and_error_are_named() -> None:
     with pytest.raises(ClosureError) as caught:
         Closer(model).positions(angles * [20.0, -15.0], t)
     message = str(caught.value)
-    assert "\n" not in message
+    assert "\n" not in message and "at the positions measured" in message
     span = 0.5 - 0.3 * np.cos(angles[:, 0]) + 0.3 * np.cos(angles[:, 1])
     first = int(np.argmax(span > 0.9))
     named = int(message.split("sample ")[1].split(" ")[0])

@@ -37,7 +37,7 @@ def excite(
         int, typer.Option(help="harmonics; of a b-spline the pieces, of point-to-point the stops")
     ] = 5,
     duration: Annotated[float, typer.Option(help="one period [s]")] = 10.0,
-    repeat: Annotated[int, typer.Option(help="periods recorded")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, help="periods recorded")] = 1,
     free_frequency: Annotated[
         bool, typer.Option("--free-frequency", help="split the duration into 1 to 4 periods, whichever is best")
     ] = False,
@@ -55,7 +55,7 @@ def excite(
     limits: Annotated[
         Path | None, typer.Option(metavar="FILE", help="YAML: limits over those of the robot (see docs/excitation.md)")
     ] = None,
-    starts: Annotated[int, typer.Option(help="random motions that are optimised")] = 8,
+    starts: Annotated[int, typer.Option(min=1, help="random motions that are optimised")] = 8,
     budget: Annotated[float, typer.Option(help="time to search [s]")] = 30.0,
     noise: Annotated[
         Path | None,
@@ -77,7 +77,7 @@ def excite(
     payload_mass: Annotated[float, typer.Option(help="mass expected of the payload [kg], for the torque limits")] = 0.0,
     symmetric: Annotated[bool, typer.Option("--symmetric", help="tie the bodies of each symmetric group")] = False,
     random: Annotated[
-        int, typer.Option(metavar="N", help="take the best of N random motions instead of optimising")
+        int, typer.Option(min=0, metavar="N", help="take the best of N random motions instead of optimising")
     ] = 0,
     prior: Annotated[
         list[str] | None,
@@ -97,7 +97,7 @@ def excite(
         str | None,
         typer.Option(metavar="NAME,NAME", help="plan in these coordinates, motors or pose (default: the robot's)"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="of the random starts")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="of the random starts")] = 0,
     pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="draw paths, margins, workspace")] = True,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -110,11 +110,10 @@ def excite(
     model = model_of(described, quiet=True) if coordinates is None else _planned(described, coordinates)
     if symmetric and not described.symmetric:
         raise UsageError(f"robot {described.name!r} declares no symmetric bodies; leave out --symmetric")
-    if starts < 1 or not budget > 0.0 or random < 0:
-        raise UsageError(
-            f"--starts {starts}, --budget {budget:g}, --random {random}: expected at least one start, a positive time "
-            f"[s] and no negative number"
-        )
+    if payload_mass and not payload:
+        raise UsageError(f"--payload-mass {payload_mass:g} without --payload, expected both or none")
+    if not budget > 0.0:
+        raise UsageError(f"--budget {budget:g}: expected a positive time [s]")
     options: dict[str, Any] = {
         "criterion": criterion, "parameters": tuple(parameter or ()), "repeat": repeat,
         "limits": read_limits(limits, described) if limits is not None else Limits.of(described),

@@ -105,7 +105,11 @@ def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     where = f"{context.command_path}: " if context else ""
     see = f"; see '{context.command_path} --help'" if context else ""
-    return f"{where}{error.format_message().replace('Value error, ', '').rstrip('.')}{see}"
+    text = error.format_message().replace("Value error, ", "").rstrip(".")
+    if hasattr(error.__cause__, "errors"):  # typer validates with pydantic, which alone knows what was found
+        given = error.__cause__.errors()[0]["input"]
+        text = text.replace("Input should be", f"found {given!r}, expected").partition(", unable to parse")[0]
+    return f"{where}{text}{see}"
 
 
 def _fail(message: str) -> None:

@@ -31,6 +31,8 @@ from dalembert.robot import with_payload
 __all__ = ["Method", "design_excitation"]
 
 Method = Literal["optimise", "random"]
+_MOST_CORNERS = 1000  # of a period: 500 harmonics
+_MOST_SAMPLES = 2e7  # of the record: five and a half hours at 1 kHz
 FREE_PERIODS = (1, 2, 3, 4)  # periods in the record that are tried when the base frequency is free
 
 
@@ -73,9 +75,8 @@ def design_excitation(
     """
     if method not in ("optimise", "random"):
         raise UsageError(f"method {method!r}; {choices(method, ('optimise', 'random'))}")
-    if repeat < 1:
-        raise UsageError(f"repeat {repeat}, expected at least one period")
     family, effort = family or Fourier(), effort or Effort()
+    _check(family, repeat, noise.rate if isinstance(noise, Noise) else rate, speed)
     begun = time.monotonic()
     believed, unknown = beliefs_of(model, priors)
     if payload:
@@ -105,6 +106,21 @@ def design_excitation(
                 best = (found, own, p * repeat)
         assert best is not None
         return finished(*best, wanted, method, effort.seed)
+
+
+def _check(family: Family, repeat: int, rate: float, speed: float) -> None:
+    """Refuse what no machine can search or record."""
+    if repeat < 1:
+        raise UsageError(f"repeat {repeat}, expected at least one period")
+    if family.corners > _MOST_CORNERS:
+        name = family.describe()["family"]
+        raise UsageError(f"{name}: {family.corners} corners in a period, expected at most {_MOST_CORNERS}")
+    if not repeat * family.duration * rate <= _MOST_SAMPLES:
+        raise UsageError(
+            f"{repeat} periods of {family.duration:g} s at {rate:g} Hz, expected at most {_MOST_SAMPLES:.0e} samples"
+        )
+    if not 0.0 <= speed < np.inf:
+        raise UsageError(f"speed {speed:g}, expected a weight that is not negative")
 
 
 def _start(warm: Design | ArrayLike | None) -> Array | None:

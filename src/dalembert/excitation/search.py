@@ -12,7 +12,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import ClosureError
+from dalembert.errors import ClosureError, UsageError
 from dalembert.excitation.criteria import stages
 from dalembert.excitation.interior_point import Outcome, Stop, minimise
 from dalembert.excitation.setup import Objective, Setup
@@ -43,6 +43,13 @@ class Effort:
     iterations: int = 400
     threads: int = 2
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("starts", 1), ("iterations", 1), ("threads", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise UsageError(f"effort: {name} {getattr(self, name)}, expected a whole number of at least {least}")
+        if not self.budget > 0.0:
+            raise UsageError(f"effort: budget {self.budget:g} s, expected a positive time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,16 +84,31 @@ def unobserved(model: Model, given: Given = "sensors") -> str:
     )
 
 
+_REFUSED = {  # by whether positions are measured: what is said of them, and what to do
+    True: ("measured", "check their units, offsets and signs"),
+    False: ("asked for", "they are out of reach: make the motion smaller or move it towards home"),
+}
+
+
 class Closer:
     """Solves ``c(y) = 0, T_s y = theta`` over the samples of a log.
 
     ``given`` says what theta is: the robot's sensors (motors first), or its independent coordinates, as for a motion
     planned on the platform. ``weight`` (n_s,) weighs the sensors where there are more than mobilities: 1 / sigma.
+    ``measured`` (of the sensors unless said otherwise) False: positions are asked for, which errors say.
     """
 
-    def __init__(self, model: Model, weight: ArrayLike | None = None, *, given: Given = "sensors") -> None:
+    def __init__(
+        self,
+        model: Model,
+        weight: ArrayLike | None = None,
+        *,
+        given: Given = "sensors",
+        measured: bool | None = None,
+    ) -> None:
         self.model = model
         self.given = given
+        self.measured = given == "sensors" if measured is None else measured
         self.sensors = model.position_map(given)
         self.weight = np.ones(len(self.sensors)) if weight is None else np.array(weight, dtype=float)
         self._check_observed()
@@ -161,10 +176,11 @@ class Closer:
         left = np.concatenate([c, mismatch])
         jacobian = self._jacobian(y)[0]
         sigma = np.linalg.svd(np.vstack([jacobian, self.sensors]), compute_uv=False)[-1]
+        which, remedy = _REFUSED[self.measured]
         raise ClosureError(
-            f"robot {self.model.robot.name!r}: {where}: the loops do not close at the measured positions "
+            f"robot {self.model.robot.name!r}: {where}: the loops do not close at the positions {which} "
             f"(last error {np.abs(left).max(initial=0.0):.2g} rad or m, smallest singular value {sigma:.2g}); "
-            f"check units, offsets and signs of the positions, and that home is in the same assembly mode"
+            f"{remedy}, and check that home is in the same assembly mode"
         )
 
     # --- all samples ---------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def home_of(model: Model, coordinates: tuple[str, ...] | str) -> Array:
 def follower_of(model: Model, coordinates: tuple[str, ...] | str | None) -> Closer:
     """What finds the robot's configurations from these coordinates (None: the independent ones)."""
     if coordinates == MOTORS:
-        return Closer(model, given="sensors")
+        return Closer(model, given="sensors", measured=False)
     if coordinates is None or tuple(coordinates) == model.independent:
         return Closer(model, given="independent")
     other = build_model(model.robot, independent=tuple(coordinates), backend=model.backend)
