@@ -88,6 +88,18 @@ def test_a_joint_that_hardly_moves_hides_its_viscous_friction():
     assert sum(p.shown for p in design_of("arm").parameters) > len(shown)
 
 
+def test_a_joint_that_stands_still_shows_nothing_of_its_own():
+    """Its inertia makes no torque at all, so no sigma would be too large by its torque: the values believed decide."""
+    limits = {**arm().limits, "turn": replace(arm().limits["turn"], velocity=1e-9)}
+    design = designed("arm", limits=design_of("arm").limits.widened(motion=limits))
+    most = {unit: max((abs(p.value) for p in design.parameters if p.unit == unit and p.value), default=np.inf)
+            for unit in {p.unit for p in design.parameters}}  # fmt: skip
+    assert all(p.sigma <= most[p.unit] for p in design.parameters if p.shown)
+    hidden = {p.name: p.why for p in design.hidden}
+    assert "Fv_a" in hidden
+    assert any("less torque than the noise of one sample" in why for why in hidden.values())
+
+
 def test_parameters_that_look_alike_are_named_together():
     """A shoulder that hardly swings: what it needs of gravity and inertia cannot be split."""
     limits = {**arm().limits, "lift": Limit(0.18, 0.22, velocity=3.0, acceleration=20.0)}

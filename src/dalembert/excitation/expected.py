@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,7 @@ class Expected:
     ``value`` is the prior value (None: none known, or so small that it makes no torque worth speaking of), ``relative``
     sigma over it. ``inflation`` says how often larger the variance is than if all other parameters were known.
     ``shown``: 2 sigma is less than the value, or where there is none, sigma makes less torque than the noise of one
-    sample; ``why`` not.
+    sample and is no larger than any value of its unit that is believed; ``why`` not.
     """
 
     name: str
@@ -63,15 +64,31 @@ def expectation(
     inverse = (vectors[:, ~null] / values[~null]) @ vectors[:, ~null].T
     inflation = np.where(lost, np.inf, np.diag(inverse))
     sigma = np.where(lost, np.inf, np.sqrt(np.where(lost, 1.0, np.diag(inverse))) * s)
+    unit_of = [units.get(base.names[k], "") for k in base.independent]
+    largest = _largest(prior, unit_of)
     out = []
-    for i, name in enumerate(names):
+    for i, (name, unit) in enumerate(zip(names, unit_of, strict=True)):
         value = None if prior is None or abs(prior[i]) < _NEGLIGIBLE * scale[i] else float(prior[i])
-        enough = scale[i] if value is None else abs(value) / _SHOWN
+        most = largest.get(unit, np.inf)
+        enough = min(scale[i], most) if value is None else abs(value) / _SHOWN
         shown = bool(not lost[i] and sigma[i] <= enough)
         why = "" if shown else _why(i, names, m, lost, inflation, value, s)
-        unit = units.get(base.names[base.independent[i]], "")
+        if value is None and most < sigma[i] <= scale[i]:
+            why = (
+                "within these limits a value as large as any believed makes less torque than the noise of one sample; "
+                "widen them or record longer"
+            )
         out.append(Expected(name, base.relation(i), unit, value, float(sigma[i]), float(inflation[i]), shown, why))
     return tuple(out)
+
+
+def _largest(prior: Array | None, units: Sequence[str]) -> dict[str, float]:
+    """The largest believed value of each unit that has one: no parameter of that unit is expected to be larger."""
+    out: dict[str, float] = {}
+    for value, unit in zip(() if prior is None else np.abs(prior), units, strict=prior is not None):
+        if value > 0.0:
+            out[unit] = max(float(value), out.get(unit, 0.0))
+    return out
 
 
 def _why(

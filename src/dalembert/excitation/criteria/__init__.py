@@ -44,8 +44,10 @@ def criterion_of(name: str | Criterion, patterns: Sequence[str] = ()) -> Criteri
     if not isinstance(name, str):
         return name
     if name == "chosen" or patterns:
-        if not patterns or name not in ("chosen", "logdet"):
-            raise UsageError(f"criterion {name!r} with parameters {list(patterns)}: 'chosen' takes names of parameters")
+        if not patterns:
+            raise UsageError("criterion 'chosen': no parameters named, expected names or patterns such as '*_payload'")
+        if name not in ("chosen", "logdet"):
+            raise UsageError(f"parameters {', '.join(patterns)}: criterion {name!r} takes none, only 'chosen' does")
         return Chosen(tuple(patterns))
     if name not in CRITERIA:
         raise UsageError(f"criterion {name!r}; {choices(name, (*CRITERIA, 'chosen'))}")
