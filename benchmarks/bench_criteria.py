@@ -5,9 +5,10 @@ identified as ``identify`` does by default; the errors are those of the base par
 and of the torques predicted for other motions. The robot that is recorded is not the one the design believes in, and
 another one in every log: its bodies are larger or smaller, stretched, turned and moved, its friction is another. A
 criterion predicts well when it ranks the motions as their errors do: 1 is perfect, 0 chance, negative the wrong way
-round. Noise is absolute, the same for every motion; limits are used in full.
+round; +- is its standard error, from motions drawn again with replacement. Noise is absolute, the same for every
+motion; limits are used in full.
 
-    python benchmarks/bench_criteria.py [--motions 28] [--logs 5] [--budget 4] [CASE ...]
+    python benchmarks/bench_criteria.py [--motions 49] [--logs 12] [--starts 2] [CASE ...]
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ _HELD_OUT, _POINTS = 6, 300  # other motions whose torque is predicted, and thei
 _NOISE = 5.0  # times the 2 % of the RMS torque that a design assumes
 _CORNER = 25.0  # [Hz] of the coloured noise
 _UNWEIGHTED = "logdet, no weights"
+_PATIENCE = 120.0  # seconds after which a search would be given up: never, so that every machine finds the same motions
+_DRAWS = 200  # of the motions, for the standard errors
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,21 @@ def coloured(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
 
 
 def tx40() -> Model:
+    """The robot of the first study: friction and rotors of every joint alone, no offsets: 52 base parameters."""
+    robot = load_robot("tx40")
+    single = select_efforts(robot, friction="actuated", offsets=False, rotor=True)
+    return build_model(replace(single, nominal={**single.nominal, "Ia_j6": robot.nominal["Ia_m6"]}))
+
+
+def coupled() -> Model:
     """Friction and rotors of every joint and of the coupled wrist, no offsets: 54 base parameters."""
     return build_model(select_efforts(load_robot("tx40"), offsets=False))
 
 
 CASES = {
     "tx40, white torque noise": Case(tx40, white, 0.0),
-    "tx40, coloured torque noise and encoder steps": Case(tx40, coloured, 1e-5),
+    "tx40 with coupled wrist, white torque noise": Case(coupled, white, 0.0),
+    "tx40 with coupled wrist, coloured torque noise and encoder steps": Case(coupled, coloured, 1e-5),
     "dualv, white torque noise": Case(lambda: build_model(load_robot("dualv")), white, 0.0),
 }
 
@@ -123,13 +134,13 @@ def drawn(model: Model, noise: Noise | None, seed: int) -> Design:
     )
 
 
-def motions(model: Model, noise: Noise, number: int, budget: float) -> list[tuple[str, Design]]:
-    """Random motions, and as many designed ones: the criteria in turn."""
+def motions(model: Model, noise: Noise, number: int, starts: int) -> list[tuple[str, Design]]:
+    """Random motions, and as many designed ones: the criteria in turn, from ``starts`` each, however long it takes."""
     out = [("random", drawn(model, noise, 100 + k)) for k in range(number)]
     limits = Limits.of(model.robot, ALL)
     for k in range(number):
         name = list(CRITERIA)[k % len(CRITERIA)]
-        effort = Effort(starts=1, budget=budget, seed=k)
+        effort = Effort(starts=starts, budget=_PATIENCE, seed=k)
         found = design_excitation(model, FAMILY, limits=limits, noise=noise, criterion=name, effort=effort)
         out.append((name, found))
     return out
@@ -179,7 +190,7 @@ def said(design: Design) -> dict[str, float]:
     return out
 
 
-def judged(case: Case, number: int, logs: int, budget: float) -> list[Judged]:
+def judged(case: Case, number: int, logs: int, starts: int) -> list[Judged]:
     """All motions of a case."""
     model = case.model()
     first = drawn(model, None, 0)
@@ -187,10 +198,18 @@ def judged(case: Case, number: int, logs: int, budget: float) -> list[Judged]:
     truths = [true_parameters(model, np.random.default_rng([7, k])) for k in range(logs)]
     test, scale = held_out(model, first)
     out = []
-    for kind, design in motions(model, noise, number, budget):
+    for kind, design in motions(model, noise, number, starts):
         assert design.columns == first.columns
         out.append(Judged(kind, said(design), *errors(case, design, truths, test, scale)))
     return out
+
+
+def ranked(said: Array, true: Array) -> tuple[float, float]:
+    """Spearman's rank correlation and its standard error, from motions drawn again with replacement."""
+    rng = np.random.default_rng(0)
+    again = [rng.integers(len(said), size=len(said)) for _ in range(_DRAWS)]
+    spread = np.std([spearmanr(said[k], true[k])[0] for k in again])
+    return round(float(spearmanr(said, true)[0]), 3), round(float(spread), 3)
 
 
 def rows_of(name: str, every: Sequence[Judged]) -> list[dict[str, object]]:
@@ -201,10 +220,8 @@ def rows_of(name: str, every: Sequence[Judged]) -> list[dict[str, object]]:
         own = [j for j in every if j.kind == criterion]
         row: dict[str, object] = {"case": name, "criterion": criterion, "motions": len(own)}
         for what in ("parameter", "torque"):
-            values = [getattr(j, what) for j in every]
-            row[f"rank with {what} error"] = (
-                "" if criterion == "random"
-                else round(float(spearmanr([j.criteria[criterion] for j in every], values)[0]), 2)
+            row[f"rank with {what} error"], row[f"+- {what}"] = ("", "") if criterion == "random" else ranked(
+                np.array([j.criteria[criterion] for j in every]), np.array([getattr(j, what) for j in every])
             )  # fmt: skip
         for what in ("parameter", "torque"):
             middle = float(np.median([getattr(j, what) for j in own])) if own else None
@@ -215,9 +232,9 @@ def rows_of(name: str, every: Sequence[Judged]) -> list[dict[str, object]]:
     return out
 
 
-def run(cases: Sequence[str] = (), number: int = 28, logs: int = 5, budget: float = 4.0) -> list[dict[str, object]]:
+def run(cases: Sequence[str] = (), number: int = 49, logs: int = 12, starts: int = 2) -> list[dict[str, object]]:
     """Every case, and the criteria over all of them."""
-    rows = [row for name in cases or CASES for row in rows_of(name, judged(CASES[name], number, logs, budget))]
+    rows = [row for name in cases or CASES for row in rows_of(name, judged(CASES[name], number, logs, starts))]
     return [*rows, *summary(rows)] if len(cases or CASES) > 1 else rows
 
 
@@ -243,10 +260,10 @@ def summary(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=TITLE)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
-    parser.add_argument("--motions", type=int, default=28, help="random ones, and as many designed ones")
-    parser.add_argument("--logs", type=int, default=5, help="recorded of each motion")
-    parser.add_argument("--budget", type=float, default=4.0, help="seconds for a design")
+    parser.add_argument("--motions", type=int, default=49, help="random ones, and as many designed ones")
+    parser.add_argument("--logs", type=int, default=12, help="recorded of each motion, each of another true robot")
+    parser.add_argument("--starts", type=int, default=2, help="of the search for a design")
     options = parser.parse_args()
     for case in options.cases or CASES:
-        for one in run((case,), options.motions, options.logs, options.budget):
+        for one in run((case,), options.motions, options.logs, options.starts):
             print(one, flush=True)
