@@ -90,6 +90,34 @@ def test_singularity_margins_in_task_and_joint_space(coordinates):
     assert min(kept.closure.min() / asked.closure, kept.motors.min() / asked.motors) < 1.3
 
 
+def gap_and_height(design, clearance):
+    """Least distance of the pairs' surfaces, and least height of the moving capsules, from points along them."""
+    model = design.model
+    poses = np.asarray(model.poses_kernel()(design(np.linspace(0.0, design.duration, 1500))[0])["poses"])
+    points, radius = {}, {c.name: c.radius for c in clearance.capsules}
+    for c in clearance.capsules:
+        line = np.linspace(c.start, c.end, 40)
+        if c.body == "base":
+            points[c.name] = np.broadcast_to(line, (len(poses), 40, 3))
+        else:
+            pose = poses[:, model.robot.body_names.index(c.body)]
+            points[c.name] = pose[:, None, 9:] + np.einsum("nij,kj->nki", pose[:, :9].reshape(-1, 3, 3), line)
+    gaps = [
+        np.linalg.norm(points[a][:, :, None] - points[b][:, None], axis=3).min() - radius[a] - radius[b]
+        for a, b in clearance.pairs
+    ]
+    heights = [points[c.name][:, :, 2].min() - c.radius for c in clearance.capsules if c.body != "base"]
+    return min(gaps), min(heights)
+
+
+def tilted(design):
+    """Largest angle between the x axes of the arm's column and rod, from the bodies' rotations."""
+    robot = design.model.robot
+    poses = np.asarray(design.model.poses_kernel()(design(np.linspace(0.0, design.duration, 1500))[0])["poses"])
+    x = [poses[:, robot.body_names.index(b), :9].reshape(-1, 3, 3)[:, :, 0] for b in ("column", "rod")]
+    return np.arccos(np.clip((x[0] * x[1]).sum(axis=1), -1.0, 1.0)).max()
+
+
 def test_clearances_floor_and_ball_joints():
     """Distances recomputed from points along the links, tilt from the bodies' rotations."""
     clearance = Clearance(
@@ -99,39 +127,26 @@ def test_clearances_floor_and_ball_joints():
     )  # fmt: skip
     tilt = Tilt("knee", "column", (1, 0, 0), "rod", (1, 0, 0), 0.9)
     limits = Limits.of(model_of("arm").robot).widened(clearance=clearance, tilt=(tilt,))
-    design = designed("arm", limits=limits)
-    model = design.model
-    y = design(np.linspace(0.0, design.duration, 1500))[0]
-    poses = np.asarray(model.poses_kernel()(y)["poses"])
-    points: dict[str, np.ndarray] = {}
-    for c in clearance.capsules:
-        line = np.linspace(c.start, c.end, 40)
-        if c.body == "base":
-            points[c.name] = np.broadcast_to(line, (len(y), 40, 3))
-        else:
-            pose = poses[:, model.robot.body_names.index(c.body)]
-            points[c.name] = pose[:, None, 9:] + np.einsum("nij,kj->nki", pose[:, :9].reshape(-1, 3, 3), line)
-    radius = {c.name: c.radius for c in clearance.capsules}
-    nearest = {}
-    for a, b in clearance.pairs:
-        apart = np.linalg.norm(points[a][:, :, None] - points[b][:, None], axis=3).min()
-        nearest[a] = apart - radius[a] - radius[b]
-    assert min(nearest.values()) >= clearance.distance
-    assert min(nearest.values()) < clearance.distance + 0.05  # the post was in the way
-    for c in ("arm", "tool"):
-        assert points[c][:, :, 2].min() - radius[c] >= 0.05 + 0.04
-    rotation = {b: poses[:, model.robot.body_names.index(b), :9].reshape(-1, 3, 3) for b in ("column", "rod")}
-    angle = np.arccos(np.clip(np.einsum("ni,ni->n", rotation["column"][:, :, 0], rotation["rod"][:, :, 0]), -1, 1))
-    assert angle.max() <= 0.9 + 1e-9
+    # searched to the end, where nothing is gained by staying far from what is in the way
+    free, design = design_of("arm"), designed("arm", limits=limits, effort=replace(QUICK, iterations=100))
+    assert gap_and_height(free, clearance)[0] < 0.0  # without these limits straight through the mast
+    assert tilted(free) > 0.9
+    gap, height = gap_and_height(design, clearance)
+    assert clearance.distance <= gap < clearance.distance + 0.02
+    assert height >= 0.05 + 0.04
+    assert 0.99 * 0.9 < tilted(design) <= 0.9 + ROUNDING
 
 
 def test_jerk_of_a_passive_joint():
-    assert "jerk of p1" in used(design_of("rig"))
-    tight = replace(rig().limits["p1"], jerk=6.0)
+    """A limit twenty times below what the motion would have without it is used nearly whole."""
+    free = used(design_of("rig"), finer=40)
+    tight = replace(rig().limits["p1"], jerk=0.5)
+    assert free["jerk of p1"] * rig().limits["p1"].jerk > 10.0 * tight.jerk  # without it
     design = designed("rig", limits=Limits.of(rig()).widened(motion={**rig().limits, "p1": tight}))
     shares = used(design, finer=40)
-    assert shares["jerk of p1"] <= 1.0 + 1e-4  # by differences of the acceleration
-    assert shares["jerk of p1"] > 0.5  # twenty times what it is without the limit
+    assert 0.8 < shares["jerk of p1"] <= 1.0 + 1e-4  # by differences of the acceleration
+    reported = max(abs(m.value) for m in design.margins if m.name.startswith("jerk of p1 "))
+    assert reported == pytest.approx(shares["jerk of p1"] * tight.jerk, rel=1e-2)
 
 
 def test_limits_hold_under_every_prior():
