@@ -113,27 +113,51 @@ def test_torques_and_motion_of_the_robot_stay_whole(rng: np.random.Generator) ->
 # --- logs ----------------------------------------------------------------------------------------------------------------
 
 
+def off_torque(fit: Identification, truth: np.ndarray) -> float:
+    """Torque that the estimate's error makes in the rows, over the torque of the rows."""
+    rows, columns = fit.prepared.problem.rows, fit.prepared.base.independent
+    found, best = (residuals(rows, columns, beta) for beta in (fit.estimate.values, truth))
+    off = np.array([(found[key][0] - best[key][0], found[key][1]) for key in found])
+    return float(np.linalg.norm(off[:, 0]) / np.linalg.norm(off[:, 1]))
+
+
 def assert_found(fit: Identification, pi: np.ndarray) -> None:
     """No base value is further from the truth than two of its 95 % intervals, the torque of all together 1 %."""
-    truth, rows = true_base(fit, pi), fit.prepared.problem.rows
+    truth = true_base(fit, pi)
     if fit.robust is not None:
         low, high = fit.robust.intervals(fit.estimate.values).T
         apart = np.abs(fit.estimate.values - truth) / (high - low)
         assert apart.max() < 1.0, dict(zip(fit.estimate.names, apart, strict=True))
-    found, best = (residuals(rows, fit.prepared.base.independent, b) for b in (fit.estimate.values, truth))
-    off = np.array([(found[key][0] - best[key][0], found[key][1]) for key in found])
-    assert np.linalg.norm(off[:, 0]) < 0.01 * np.linalg.norm(off[:, 1])
+    assert off_torque(fit, truth) < 0.01
 
 
-def test_dualv_without_one_torque_sensor() -> None:
-    """Preload and all: the other three find what they feel."""
+@pytest.mark.slow
+@pytest.mark.parametrize("projection", ["whitened", "platform", "actuators:m1,m2,m4"])
+def test_dualv_without_one_torque_sensor(projection: str) -> None:
+    """Preload and all: the other three find what they feel, and know how well. Eight motions, for the intervals of one
+    miss together: whether one holds says little.
+    """
     model = build_model(replace(model_of("dualv").robot, unmeasured=("m4",)))
-    log = random_recording(model, np.random.default_rng(2), preload=preload_of("dualv")).log
-    assert log.info.torques == ("m1", "m2", "m3") and log.tau.shape[1] == 3
-    for projection in ("whitened", "platform", "actuators:m1,m2,m4"):
+    inside, wide = [], []
+    for seed in range(8):
+        log = random_recording(model, np.random.default_rng(seed), preload=preload_of("dualv")).log
+        assert log.info.torques == ("m1", "m2", "m3") and log.tau.shape[1] == 3
         fit = identify(model, log, projection=projection)
         assert "m4" not in [row.name for row in fit.rows]
-        assert_found(fit, model.nominal())
+        truth = true_base(fit, model.nominal())
+        assert fit.robust is not None
+        low, high = fit.robust.intervals(fit.estimate.values).T
+        inside.append((low <= truth) & (truth <= high))
+        wide.append(2.0 * np.abs(fit.estimate.values - truth) / (high - low))
+        assert off_torque(fit, truth) < 0.01
+    # motions are independent, parameters of one are not: the standard error is that between motions
+    share = np.mean(inside, axis=1)
+    assert share.mean() > 0.95 - 3.0 * share.std(ddof=1) / np.sqrt(len(share))
+    # a parameter missed in 5 of 8, at 5 % each: 2e-5; one of 21 parameters, whatever ties them: 3e-4
+    assert np.sum(inside, axis=0).min() > 3
+    # and the intervals are no wider than they must be: normal errors in 95 % intervals of 9 degrees of freedom reach
+    # 0.8 / 2.26 of the way on average
+    assert np.mean(wide) > 0.5 * 0.8 / 2.26
 
 
 def nominal_five_bar(**changes: object) -> Robot:
