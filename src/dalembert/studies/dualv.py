@@ -22,7 +22,7 @@ from dalembert.model import build_model
 from dalembert.robot import load_robot
 from dalembert.simulation import Law, Options, Preload, Sensing, StressFree
 from dalembert.studies.dualv_control import CONTROL_PD, computed_torque
-from dalembert.studies.laboratory import COVERED, Laboratory, base_values, inside, noise_free, with_essential
+from dalembert.studies.laboratory import Laboratory, base_values, covered, noise_free, with_essential
 from dalembert.studies.study import Cell, Curve, Figure, Finding, Panel, Progress, Study, Table, silent
 
 __all__ = ["reproduce"]
@@ -167,15 +167,7 @@ def _findings(
     truth: Mapping[str, float],
 ) -> tuple[Finding, ...]:  # fmt: skip
     out = [_payload(name, fit["M_load"]) for name, fit in essential.items()]
-    shares = {name: inside(fit, base_values(fit, truth)) for name, fit in full.items()}
-    out.append(
-        Finding(
-            "true values lie in the 95 % intervals",
-            "not known for a prototype",
-            ", ".join(f"{within} of {count} ({name})" for name, (within, count) in shares.items()),
-            all(within >= COVERED * count for within, count in shares.values()),
-        )
-    )
+    out.append(covered({name: (fit, base_values(fit, truth)) for name, fit in full.items()}))
     sigma = {name: np.array([fit[n].sigma_robust for n in _TABLE_2], dtype=float) for name, fit in full.items()}
     printed = np.array([[abs(a) * b, abs(c) * d] for a, b, c, d in _TABLE_2.values()])
     theirs, ours = _mean_ratio(printed[:, 1], printed[:, 0]), _mean_ratio(sigma["case 2"], sigma["case 1"])

@@ -20,7 +20,7 @@ from dalembert.model import Model, build_model
 from dalembert.robot import load_robot
 from dalembert.signals import SignalSettings, SlowMask
 from dalembert.simulation import Cascade, Options, Sensing
-from dalembert.studies.laboratory import COVERED, Laboratory, base_values, combined, inside
+from dalembert.studies.laboratory import Laboratory, base_values, combined, covered
 from dalembert.studies.study import Cell, Curve, Figure, Finding, Panel, Progress, Study, Table, silent
 
 __all__ = ["reproduce"]
@@ -208,7 +208,6 @@ def _findings(fits: _Fits, exact: Identification, form: _Form, truth: Mapping[st
     idim, didim = fits.idim.relative_error, fits.didim.relative_error
     steps = len(_errors(fits.didim))
     true = base_values(fits.didim, truth)
-    (ours, of), (theirs, _) = inside(fits.didim, true), inside(fits.idim, true)
     errors, far = np.array(_errors(exact)), _scaled(exact)
     wrist = [fit.rows[5].relative_error for fit in (form.physical, form.paper)]
     moved = max(_distance(fits.didim, other) for other in fits.others.values())
@@ -237,12 +236,7 @@ def _findings(fits: _Fits, exact: Identification, form: _Form, truth: Mapping[st
             f"{len(fits.didim.parameters)} of {len(fits.didim.prepared.model.parameters)}",
             (len(fits.didim.parameters), len(fits.didim.prepared.model.parameters)) == (60, 86),
         ),
-        Finding(
-            "true values lie in the 95 % intervals",
-            "not known for a robot; 'very close to the IDIM solution'",
-            f"{ours} of {of} by DIDIM, {theirs} of {of} by IDIM",
-            min(ours, theirs) >= COVERED * of,
-        ),
+        covered({"DIDIM": (fits.didim, true), "IDIM": (fits.idim, true)}),
         Finding(
             "the beginning does not matter",
             "'not sensitive to the initial conditions'",
