@@ -160,12 +160,12 @@ def covered(fits: Mapping[str, tuple[Identification, Mapping[str, float]]]) -> F
     for label, (fit, true) in fits.items():
         within, count = inside(fit, true)
         least = least_inside(fit.robust) if fit.robust is not None else count
-        said.append(f"{within} of {count} ({label}; {least} to expect)")
+        said.append(f"{within} of {count} by {label} (at least {least})")
         holds = holds and within >= least
     return Finding(
         "true values lie in the 95 % intervals",
         "not known for a prototype",
-        ", ".join(said) + "; fewer than to expect would happen once in 100 experiments",
+        ", ".join(said) + "; in brackets what right intervals hold in 99 of 100 experiments",
         holds,
     )
 

@@ -242,9 +242,9 @@ def _of_sets(fits: _Fits, truth: Mapping[str, float]) -> tuple[Finding, ...]:
     """What the three sets hold, and whether their intervals are honest."""
     counts = [sum(p.essential for p in fit.parameters) for fit in (fits.full, fits.symmetric)]
     intervals = covered({
-        "all": (fits.full, base_values(fits.full, truth)),
+        "the full set": (fits.full, base_values(fits.full, truth)),
         "equal legs": (fits.symmetric, base_values(fits.symmetric, truth)),
-        "essential, without noise": (fits.essential, noise_free(fits.essential, truth)),
+        "the essential ones (of what they reach without noise)": (fits.essential, noise_free(fits.essential, truth)),
     })  # fmt: skip
     ratio = fits.symmetric.condition / fits.essential.condition
     kept = {name for name in _TERMS if combined(fits.essential, _TERMS[name]) is not None}
