@@ -51,6 +51,21 @@ def test_torque_by_another_engine():
         assert np.abs(tau[inside, k]).max() > 0.97 * reported
 
 
+def test_torque_up_to_the_instant_a_motor_turns_back():
+    """There dry friction lets go: the torque before it, however near, is within its limit, and near it."""
+    slow = replace(rig().limits["p1"], jerk=6.0)
+    design = designed("rig", limits=Limits.of(rig()).widened(motion={**rig().limits, "p1": slow}))
+    model, t = design.model, np.linspace(0.0, design.duration, 4000)
+    closer = Closer(model, given="independent")
+    speed = closer.motion(*design(t)).yd @ model.robot.motor_map().T
+    turns = t[np.flatnonzero((np.diff(np.sign(speed), axis=0) != 0).any(axis=1))]
+    near = (turns[:, None] + np.linspace(0.0, t[1], 1000)).ravel()
+    motion = closer.motion(*design(near), near)
+    bound = design.limits.shares.torque * np.array([design.limits.torque[name] for name in model.robot.motor_names])
+    shares = np.abs(model.inverse_dynamics(motion.y, motion.yd, motion.ydd)) / bound
+    assert 0.97 < shares.max() <= 1.0 + ROUNDING
+
+
 def test_margins_are_those_of_the_record():
     """What a design reports as nearest to its limits is what the check by other means finds."""
     design = design_of("arm")

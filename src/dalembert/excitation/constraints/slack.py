@@ -18,6 +18,8 @@ __all__ = ["Grid", "Slacks", "Tight"]
 
 Array = NDArray[np.float64]
 
+_JUMP = 8.0  # times its neighbours' least: a second difference that says of a jump beside it
+
 
 class Grid:
     """A family's functions at fixed times, and the coordinates they make of scaled unknowns ``z`` (r * m,).
@@ -263,15 +265,20 @@ class _Slope:
 
 
 def _bulge(value: Array) -> Array:
-    """How far a smooth quantity (n, k) can reach beyond its samples: an eighth of its second difference.
+    """How far a quantity (n, k) can reach beyond its samples: an eighth of its second difference where it is smooth,
+    the least of three neighbours, as a jump (dry friction) spoils two of them.
 
-    The least of three neighbours: a jump (dry friction) spoils two of them.
+    Beside a jump it may go on as it came until just before: by a step of its own side, the lesser of two, as one may be
+    the jump.
     """
     if len(value) < 5:
         return np.zeros_like(value)
+    step = np.abs(np.diff(value, axis=0))
     second = np.abs(value[2:] - 2.0 * value[1:-1] + value[:-2])
-    least = np.minimum(np.minimum(second[2:], second[1:-1]), second[:-2]) / 8.0
-    return np.asarray(np.pad(least, ((2, 2), (0, 0)), mode="edge"))
+    least = np.minimum(np.minimum(second[2:], second[1:-1]), second[:-2])
+    onward = np.maximum(np.minimum(step[:-3], step[1:-2]), np.minimum(step[2:-1], step[3:])) + least
+    out = np.where(second[1:-1] > _JUMP * least, onward, least / 8.0)
+    return np.asarray(np.pad(out, ((2, 2), (0, 0)), mode="edge"))
 
 
 def _size(lower: Array, upper: Array) -> Array:
