@@ -19,6 +19,7 @@ _LOADED = 1e-4  # squared share of a null direction that belongs to a parameter
 _SHOWN = 2.0  # sigmas a value must be away from zero: 95 %
 _NEGLIGIBLE = 0.01  # of the noise of one sample: torque of a prior value that counts as none
 _ENTANGLED = 100.0  # inflation of the variance by the other parameters: 99 % of the torque is theirs
+_ROUNDING = 1e-12  # of the largest prior value: one that is nothing but sums that cancel
 _PARTNERS = 3
 
 
@@ -85,9 +86,11 @@ def expectation(
 def _largest(prior: Array | None, units: Sequence[str]) -> dict[str, float]:
     """The largest believed value of each unit that has one: no parameter of that unit is expected to be larger."""
     out: dict[str, float] = {}
-    for value, unit in zip(() if prior is None else np.abs(prior), units, strict=prior is not None):
-        if value > 0.0:
-            out[unit] = max(float(value), out.get(unit, 0.0))
+    if prior is not None:
+        rounding = _ROUNDING * np.abs(prior).max(initial=0.0)
+        for value, unit in zip(np.abs(prior).tolist(), units, strict=True):
+            if value > rounding:
+                out[unit] = max(value, out.get(unit, 0.0))
     return out
 
 
