@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dalembert.excitation.result import Design
 from dalembert.excitation.sampled import table
 from dalembert.model import Model
+from dalembert.report.canvas import blank
 from dalembert.report.figure import ACTUATED, JOINT, LINK, LOOP, PLATFORM, sketch
 from dalembert.report.regions import region_lines
 from dalembert.robot.interchange import whole_files
@@ -19,7 +20,7 @@ __all__ = ["draw_design"]
 
 Array = NDArray[np.float64]
 
-_POINTS = 1500
+_POINTS, _DPI = 1500, 130
 _COLOURS = (LINK, ACTUATED, LOOP, PLATFORM, "#E69F00", "#56B4E9", "#000000", JOINT)
 _KINDS = (("", ""), ("xd_", "/s"), ("xdd_", "/s²"))
 Lines = list[tuple[Array, dict[str, Any]]]  # polylines (n, 3) and how each is drawn
@@ -43,15 +44,6 @@ def draw_design(design: Design, folder: Path) -> list[Path]:
     return out
 
 
-def _sheet(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    sheet = Figure(figsize=(width, height), dpi=130)
-    FigureCanvasAgg(sheet)
-    return sheet
-
-
 def _units(model: Model) -> dict[str, str]:
     return {s.coordinate: "rad" if s.is_angle else "m" for b in model.robot.bodies for s in b.joint.steps}
 
@@ -61,7 +53,7 @@ def _paths(design: Design, columns: dict[str, Array]) -> Any:
     units = _units(design.model)
     groups = [(u, [n for n in design.coordinates if units[n] == u]) for u in ("rad", "m")]
     groups = [(u, names) for u, names in groups if names]
-    sheet = _sheet(13.0, 3.4 * len(groups) + 0.6)
+    sheet = blank(13.0, 3.4 * len(groups) + 0.6, _DPI)
     axes = sheet.subplots(len(groups), 3, squeeze=False, sharex=True)
     begin, end = design.ride.record
     for row, (unit, names) in zip(axes, groups, strict=True):
@@ -92,7 +84,7 @@ def _margins(design: Design) -> Any:
         if m.name not in kinds or m.slack < kinds[m.name].slack:
             kinds[m.name] = m
     shown = sorted(kinds.values(), key=lambda m: -m.used)[:40]
-    sheet = _sheet(9.0, 0.24 * len(shown) + 1.3)
+    sheet = blank(9.0, 0.24 * len(shown) + 1.3, _DPI)
     axes = sheet.add_subplot()
     used = np.array([100.0 * m.used for m in shown])
     place = np.arange(len(shown))
@@ -128,7 +120,7 @@ def _workspace(design: Design, t: Array, y: Array) -> Any:
               for k, line in enumerate(regions)]  # fmt: skip
     lines += [(poses, {"color": JOINT, "lw": 0.8, "ls": "--", "label": "from and to rest"}),
               (inside, {"color": PLATFORM, "lw": 1.3, "label": f"path of {body}"})]  # fmt: skip
-    sheet = _sheet(7.5, 6.5)
+    sheet = blank(7.5, 6.5, _DPI)
     if flat is not None:
         axes = _plane(sheet, lines, [k for k in range(3) if k != flat])
     else:
@@ -171,7 +163,7 @@ def _space(sheet: Any, lines: Lines) -> Any:
 
 def _orientation(design: Design, t: Array, y: Array) -> Any:
     """Where the platform's origin never moves: its coordinates over time instead."""
-    sheet = _sheet(7.5, 4.0)
+    sheet = blank(7.5, 4.0, _DPI)
     axes = sheet.add_subplot()
     for k, name in enumerate(design.model.coordinates):
         if np.ptp(y[:, k]) > 0.0:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.report.canvas import blank
 from dalembert.report.figure import ACTUATED, AXES, GROUND, JOINT, LINK, LOOP, PLATFORM, Sketch
 from dalembert.report.labels import Label, gathered, placed
 
@@ -22,11 +23,7 @@ _INK = "#222222"
 
 def printed(figure: Sketch, title: str, path: Path) -> None:
     """Write it as an image of the ending's kind."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    sheet = Figure(figsize=(7.5, 6.5), dpi=150)
-    FigureCanvasAgg(sheet)
+    sheet = blank(7.5, 6.5, dpi=150)
     axes = sheet.add_subplot(projection="3d", proj_type="ortho")
     axes.plot(*figure.ground.T, "--", color=GROUND, lw=1.5)
     for name, line in figure.links:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.report.canvas import blank
 from dalembert.report.envelope import thinned
 from dalembert.report.palette import palette
 from dalembert.report.panels import Curve, Heat, Panel, Picture
@@ -29,16 +30,13 @@ _THICK = {"raw": 0.4, "measured": 1.0, "predicted": 0.8, "residual": 0.6}
 def drawn(pictures: Sequence[Picture], columns: int, formats: Sequence[str]) -> dict[str, bytes]:
     """Files of one sheet, by format."""
     from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     out = {}
     with rc_context(_STYLE):
         rows = -(-len(pictures) // columns)
         tall = len(pictures) == 1 or any(len(p.ticks) if isinstance(p, Panel) else True for p in pictures)
         width = _WIDTH if columns > 1 or tall else _COLUMN
-        sheet = Figure(figsize=(width, rows * max(_height(p, width) for p in pictures) + 0.3), layout="constrained")
-        FigureCanvasAgg(sheet)
+        sheet = blank(width, rows * max(_height(p, width) for p in pictures) + 0.3, layout="constrained")
         grid = sheet.add_gridspec(rows, columns)
         axes = [_picture(sheet, grid[k // columns, k % columns], p) for k, p in enumerate(pictures)]
         _legends(sheet, axes)

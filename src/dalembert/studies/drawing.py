@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from dalembert.report.canvas import blank
 from dalembert.robot.interchange import whole_files
 from dalembert.studies.study import Curve, Figure, Panel
 
@@ -21,13 +22,9 @@ _MOST_POINTS = 4000  # drawn of a curve: more are not seen
 
 def draw(figure: Figure, path: Path) -> None:
     """Write a figure; nothing is left behind when it fails."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     columns = min(figure.columns, len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
-    canvas = Canvas(figsize=(2.0 + 4.4 * columns, 0.9 + 2.5 * rows), layout="constrained")
-    FigureCanvasAgg(canvas)
+    canvas = blank(2.0 + 4.4 * columns, 0.9 + 2.5 * rows, layout="constrained")
     axes = canvas.subplots(rows, columns, squeeze=False).ravel()
     for axis, panel in zip(axes, figure.panels, strict=False):
         _panel(axis, panel)
