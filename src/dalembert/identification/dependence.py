@@ -33,16 +33,16 @@ def dependence(prepared: Prepared) -> Mapping[str, str]:
     r = model.r
     rest = np.zeros((len(y), r))
     still = _columns(prepared, y, rest, rest)
-    parts = {"torque at rest": _norm(still)}
+    parts = {("torque at rest", ""): _norm(still)}
     speeds = {}
     for k, name in enumerate(names):
         only = np.eye(r)[k]
-        parts[f"acceleration of {name}"] = _norm(_columns(prepared, y, rest, only * vd) - still)
+        parts["acceleration", name] = _norm(_columns(prepared, y, rest, only * vd) - still)
         speeds[k] = _columns(prepared, y, only * v, rest) - still
-        parts[f"speed of {name}"] = _norm(speeds[k])
+        parts["speed", name] = _norm(speeds[k])
     for k, m in combinations(range(r), 2):
         both = _columns(prepared, y, (np.eye(r)[k] + np.eye(r)[m]) * v, rest) - still
-        parts[f"speeds of {names[k]} and {names[m]} together"] = _norm(both - speeds[k] - speeds[m])
+        parts[f"speeds of {names[k]} and {names[m]} together", ""] = _norm(both - speeds[k] - speeds[m])
     sizes = np.array(list(parts.values()))
     return {
         name: _words(list(parts), size)
@@ -51,10 +51,17 @@ def dependence(prepared: Prepared) -> Mapping[str, str]:
     }
 
 
-def _words(motions: list[str], size: Array) -> str:
-    """The motions of the largest parts."""
+def _words(motions: list[tuple[str, str]], size: Array) -> str:
+    """The motions of the largest parts, those of one kind together: ``accelerations of j1 and j2``."""
     order = np.argsort(-size, kind="stable")[:_MOST]
-    return ", ".join(motions[k] for k in order if size[k] > _SHOWN * size[order[0]])
+    kinds: dict[str, list[str]] = {}
+    for what, name in (motions[k] for k in order if size[k] > _SHOWN * size[order[0]]):
+        kinds.setdefault(what, []).append(name)
+    out = []
+    for what, (*names, last) in kinds.items():
+        several = f"s of {', '.join(names)} and {last}" if names else f" of {last}" if last else ""
+        out.append(what + several)
+    return ", ".join(out)
 
 
 def _states(prepared: Prepared) -> tuple[Array, Array, Array]:

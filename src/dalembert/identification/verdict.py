@@ -64,7 +64,7 @@ _MOTION = {
     "Fs": "speeds of {0} of both signs, well away from zero",
     "Fr": "speeds of {0} over the whole range, slow ones too",
     "Fl": "speeds of {0} of both signs under loads of different size",
-    "Fd": "reversals of {0} far enough apart for its friction to build up",
+    "Fd": "reversals of {0} far enough apart for friction to build up",
     "off": "motion of {0} in both directions",
     "k": "positions of {0} over the whole range",
     "kr": "positions of {0} over the whole range",
@@ -73,12 +73,12 @@ _MOTION = {
     "MX": "rotations of {0} with acceleration, or orientations across gravity where it acts",
     "MY": "rotations of {0} with acceleration, or orientations across gravity where it acts",
     "MZ": "rotations of {0} with acceleration, or orientations across gravity where it acts",
-    "XX": "angular accelerations of {0} about its x axis",
-    "YY": "angular accelerations of {0} about its y axis",
-    "ZZ": "angular accelerations of {0} about its z axis",
-    "XY": "angular accelerations of {0} about its x and y axes together",
-    "XZ": "angular accelerations of {0} about its x and z axes together",
-    "YZ": "angular accelerations of {0} about its y and z axes together",
+    "XX": "angular accelerations about the x axis of {0}",
+    "YY": "angular accelerations about the y axis of {0}",
+    "ZZ": "angular accelerations about the z axis of {0}",
+    "XY": "angular accelerations about the x and y axes of {0} together",
+    "XZ": "angular accelerations about the x and z axes of {0} together",
+    "YZ": "angular accelerations about the y and z axes of {0} together",
 }
 
 

@@ -84,7 +84,10 @@ def tell(progress: Progress = silent, *, seed: int = 2015) -> Story:
     """Design, record twice and once more on another motion, identify, validate."""
     model = build_model(load_robot("dualv"))
     progress("searching the motion that shows the parameters best, within the robot's limits")
-    design = design_excitation(model, Fourier(_HARMONICS, _SECONDS), effort=replace(_EFFORT, seed=seed))
+    design = design_excitation(
+        model, Fourier(_HARMONICS, _SECONDS), effort=replace(_EFFORT, seed=seed),
+        watch=lambda p: progress(f"{p.finished} of {_EFFORT.starts} starts searched"),
+    )  # fmt: skip
     progress("simulating it without and with a payload, each with a preload that is not logged")
     lab = _laboratory(seed)
     other = fourier_within_limits(model, Fourier(_HARMONICS, _SECONDS), lab.rng, 0.7)
