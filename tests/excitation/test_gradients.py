@@ -34,6 +34,7 @@ from dalembert.excitation.task import Task
 from dalembert.identification.constraints import Constraints
 from dalembert.identification.prior_file import Known
 from dalembert.robot import Limit
+from dalembert.robot.quantity import effort_unit, position_units
 
 FAMILY = Fourier(2, 3.0)
 NAMES = ("arm", "crane")
@@ -177,13 +178,14 @@ def test_torques_stay_within_what_the_bounds_allow(name, rng):
                       np.concatenate([v for g, v in zip(setup.coarse.groups, setup.coarse.quantities(z), strict=True)
                                       if g in setup.sources], axis=1).T, strict=True))  # fmt: skip
     m = setup.coarse.states.motion(*x[:3])
-    reached = np.zeros(model.n)
+    reached, units = np.zeros(model.n), position_units(model.robot)
     for _ in range(200):
         share = rng.integers(0, 2, len(belief.values))
         pi = np.where(share, belief.lower, belief.upper)
         tau = model.inverse_dynamics(m.y, m.yd, m.ydd, pi)
         for k, motor in enumerate(model.robot.motor_names):
-            high, low = (values[f"torque of {motor} [N m or N], at {edge}"] for edge in ("most", "least"))
+            label = f"torque of {motor} [{effort_unit(units[motor])}]"
+            high, low = (values[f"{label}, at {edge}"] for edge in ("most", "least"))
             assert (tau[:, k] <= high + 1e-9).all()
             assert (tau[:, k] >= low - 1e-9).all()
             reached[k] = max(reached[k], float(((tau[:, k] - low) / (high - low)).max()))

@@ -174,8 +174,10 @@ def _controller(text: str, model: Model) -> ControllerFile:
 
 def _units(model: Model) -> tuple[str, ...]:
     """The unit rad or m of each motor's position."""
-    angle = {step.coordinate: step.is_angle for body in model.robot.bodies for step in body.joint.steps}
-    return tuple("rad" if angle[motor.turns[0][0]] else "m" for motor in model.robot.motors)
+    from dalembert.robot.quantity import position_units
+
+    units = position_units(model.robot)
+    return tuple(units[name] for name in model.robot.motor_names)
 
 
 def _data(model: Model, fit: str, payload: str, results: Sequence[Tracked], picture: str | None) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def show(
     data = _data(model)
     if output is not None:
         data["picture"] = str(output)
-    emit(as_json, data, *_tables(model, data))
+    emit(as_json, data, *_tables(model, data), *([f"written: {output}"] if output is not None else []))
 
 
 def _data(model: Model) -> dict[str, Any]:

@@ -171,6 +171,8 @@ def _data(
 def _shown(
     model: Model, chosen: ControllerFile, found: Simulation, numbers: Summary, written: Path | None
 ) -> list[Any]:
+    from dalembert.robot.quantity import effort_unit, position_units
+
     ending = f"[bold]{model.robot.name} under {chosen.name}: {found.status}[/bold]"
     lines: list[Any] = [f"{ending}{f', {found.reason}' if found.reason else ''}"]
     if found.remedy:
@@ -179,7 +181,10 @@ def _shown(
         rows = [list(row) for row in zip(
             model.robot.motor_names, numbers.rms_error.tolist(), numbers.max_error.tolist(),
             numbers.rms_torque.tolist(), numbers.max_torque.tolist(), strict=True)]  # fmt: skip
-        head = ["motor", "RMS error [rad or m]", "largest", "RMS torque [N m or N]", "largest"]
+        units = position_units(model.robot)
+        places = dict.fromkeys(units[name] for name in model.robot.motor_names)
+        position, effort = " or ".join(places), " or ".join(map(effort_unit, places))
+        head = ["motor", f"RMS error [{position}]", "largest", f"RMS torque [{effort}]", "largest"]
         lines.append(table("", head, rows))
         lines.append(
             f"loops closed to {numbers.closure:.1e} m or rad; energy to {numbers.imbalance:.1e} of the work done"

@@ -24,7 +24,7 @@ _MOST = 3  # motions named
 
 
 def dependence(prepared: Prepared) -> Mapping[str, str]:
-    """What moves each inertial column into the torque, in words: ``acceleration of j1, speeds of j1 and j2 together``.
+    """What moves each inertial column into the torque, in words: ``acceleration of j1, speed of j1 times that of j2``.
 
     Friction, rotors and offsets say by their names what they need.
     """
@@ -42,7 +42,7 @@ def dependence(prepared: Prepared) -> Mapping[str, str]:
         parts["speed", name] = _norm(speeds[k])
     for k, m in combinations(range(r), 2):
         both = _columns(prepared, y, (np.eye(r)[k] + np.eye(r)[m]) * v, rest) - still
-        parts[f"speeds of {names[k]} and {names[m]} together", ""] = _norm(both - speeds[k] - speeds[m])
+        parts[f"speed of {names[k]} times that of {names[m]}", ""] = _norm(both - speeds[k] - speeds[m])
     sizes = np.array(list(parts.values()))
     return {
         name: _words(list(parts), size)

@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 
 from dalembert.excitation.result import Design
 from dalembert.excitation.sampled import table
-from dalembert.model import Model
 from dalembert.report.canvas import blank
 from dalembert.report.figure import ACTUATED, JOINT, LINK, LOOP, PLATFORM, sketch
 from dalembert.report.regions import region_lines
 from dalembert.robot.interchange import whole_files
+from dalembert.robot.quantity import position_units
 
 __all__ = ["draw_design"]
 
 Array = NDArray[np.float64]
 
 _POINTS, _DPI = 1500, 130
+_CLEAR = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # behind a text, over lines
 _COLOURS = (LINK, ACTUATED, LOOP, PLATFORM, "#E69F00", "#56B4E9", "#000000", JOINT)
 _KINDS = (("", ""), ("xd_", "/s"), ("xdd_", "/s²"))
 Lines = list[tuple[Array, dict[str, Any]]]  # polylines (n, 3) and how each is drawn
@@ -44,13 +45,9 @@ def draw_design(design: Design, folder: Path) -> list[Path]:
     return out
 
 
-def _units(model: Model) -> dict[str, str]:
-    return {s.coordinate: "rad" if s.is_angle else "m" for b in model.robot.bodies for s in b.joint.steps}
-
-
 def _paths(design: Design, columns: dict[str, Array]) -> Any:
     """One row of panels for angles and one for lengths: position, velocity, acceleration."""
-    units = _units(design.model)
+    units = position_units(design.model.robot)
     groups = [(u, [n for n in design.coordinates if units[n] == u]) for u in ("rad", "m")]
     groups = [(u, names) for u, names in groups if names]
     sheet = blank(13.0, 3.4 * len(groups) + 0.6, _DPI)
@@ -92,7 +89,9 @@ def _margins(design: Design) -> Any:
     axes.set_yticks(place, [m.name for m in shown], fontsize=7)
     axes.invert_yaxis()
     for y, share, m in zip(place, used, shown, strict=True):
-        axes.text(share + 1.0, y, f"{m.value:.4g} of {m.bound:.4g}", va="center", fontsize=6.5, color="#444444")
+        axes.text(
+            share + 1.0, y, f"{m.value:.4g} of {m.bound:.4g}", va="center", fontsize=6.5, color="#444444", bbox=_CLEAR
+        )
     axes.axvline(100.0, color=JOINT, lw=0.8)
     axes.set_xlim(0.0, 128.0)
     axes.set_xlabel("share of the limit that is used, %, where the motion comes nearest to it (orange: all of it)")
@@ -119,14 +118,14 @@ def _workspace(design: Design, t: Array, y: Array) -> Any:
     lines += [(line, {"color": LOOP, "lw": 1.0, "label": "workspace" if k == 0 else None})
               for k, line in enumerate(regions)]  # fmt: skip
     lines += [(poses, {"color": JOINT, "lw": 0.8, "ls": "--", "label": "from and to rest"}),
-              (inside, {"color": PLATFORM, "lw": 1.3, "label": f"path of {body}"})]  # fmt: skip
+              (inside, {"color": PLATFORM, "lw": 1.3, "label": f"path of {body}'s origin"})]  # fmt: skip
     sheet = blank(7.5, 6.5, _DPI)
     if flat is not None:
         axes = _plane(sheet, lines, [k for k in range(3) if k != flat])
     else:
         axes = _space(sheet, lines)
     axes.legend(fontsize=8, frameon=False, loc="upper left")
-    axes.set_title(f"{model.robot.name}: path of {body}, robot at home in grey")
+    axes.set_title(f"{model.robot.name}: path of {body}'s origin, robot at home in grey")
     return sheet
 
 

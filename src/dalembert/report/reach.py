@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dalembert.report.evidence import Evidence, Track
 from dalembert.report.numbers import significant
 from dalembert.robot import Limit, Robot
+from dalembert.robot.quantity import position_units
 
 __all__ = ["Sensor", "beyond", "ranges", "sensors", "shares"]
 
@@ -32,11 +33,8 @@ class Sensor:
 
 def sensors(robot: Robot) -> tuple[Sensor, ...]:
     """Motors, then sensors, as the columns of a track."""
-    angle = {s.coordinate: s.is_angle for b in robot.bodies for s in b.joint.steps}
-    return tuple(
-        Sensor(name, "rad" if angle[turns[0][0]] else "m", _limit(robot, name, turns))
-        for name, turns in robot.readings.items()
-    )
+    units = position_units(robot)
+    return tuple(Sensor(name, units[name], _limit(robot, name, turns)) for name, turns in robot.readings.items())
 
 
 def _limit(robot: Robot, name: str, turns: Sequence[tuple[str, float]]) -> Limit | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from dalembert.parameters import UNITS as INERTIAL_UNITS
-from dalembert.robot.description import Body
+from dalembert.robot.description import Body, Robot
 from dalembert.robot.dimension import Dimension
 from dalembert.robot.expression import dimension_of, parse
 
-__all__ = ["Motion", "Quantity", "motion_of", "parameter_quantity"]
+__all__ = ["Motion", "Quantity", "effort_unit", "motion_of", "parameter_quantity", "position_units"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,18 @@ def motion_of(bodies: Iterable[Body], name: str) -> Motion:
     """Quantities of a joint coordinate, or of a motor or sensor."""
     turns = {step.coordinate: step.is_angle for body in bodies for step in body.joint.steps}
     return EITHER if name not in turns else TURN if turns[name] else SLIDE
+
+
+def position_units(robot: Robot) -> dict[str, str]:
+    """``rad`` or ``m`` for every coordinate, motor and sensor; what turns with several joints is in the first one's."""
+    of = {step.coordinate: "rad" if step.is_angle else "m" for body in robot.bodies for step in body.joint.steps}
+    places = [(motor.name, motor.turns) for motor in robot.motors] + [(s.name, s.reads) for s in robot.sensors]
+    return {name: of[terms[0][0]] for name, terms in places} | of
+
+
+def effort_unit(position: str) -> str:
+    """Unit of the torque or force that works on a position in rad or m."""
+    return {"rad": "N m", "m": "N"}[position]
 
 
 _OF_SYMBOL: Mapping[str, Quantity] = {

@@ -20,6 +20,7 @@ from dalembert.excitation.states import States
 from dalembert.model import Model
 from dalembert.robot import BASE, Anchor, Limit
 from dalembert.robot.geometry import Placement
+from dalembert.robot.quantity import effort_unit, position_units
 
 __all__ = ["assemble_limits", "default_margin"]
 
@@ -123,12 +124,13 @@ def _torque_bounds(model: Model, limits: Limits, belief: Belief) -> list[Bounded
     d, names = model.dynamics, model.robot.motor_names
     tau = d.motor_torque(ca.SX(ca.DM.zeros(model.n)))
     uncertain = np.flatnonzero(belief.spread)
+    units = position_units(model.robot)
     out: list[Bounded] = []
     for name, limit in limits.torque.items():
         if not math.isfinite(limit):
             continue
         bound = limits.shares.torque * limit
-        own, label = tau[names.index(name)], f"torque of {name} [N m or N]"
+        own, label = tau[names.index(name)], f"torque of {name} [{effort_unit(units[name])}]"
         if not len(uncertain):
             out.append(Bounded(label, own, -bound, bound))
             continue
