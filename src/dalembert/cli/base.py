@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, table
+from dalembert.cli.console import AsJson, RobotName, Settings, bold, emit, load, model_of, note, table
 from dalembert.identification.base import BaseSet, base_parameters
 from dalembert.model import Model
 from dalembert.motion import unobserved
@@ -90,7 +90,7 @@ def _tables(model: Model, found: BaseSet) -> tuple[Any, ...]:
     quality = f"rank gap {found.gap:.1f} decades, condition {found.condition:.3g} on random admissible states"
     silent = ", ".join(found.names[k] for k in found.unidentifiable) or "none"
     return (
-        f"[bold]{count}[/bold]",
+        bold(count),
         quality,
         table("", ["base parameter", "regrouping"], relations),
         f"without any effect on the torques: {silent}",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
 from dalembert.cli.console import AsJson, RobotName, Settings, command, emit, load, steps
 from dalembert.cli.options import RepairOption, repair_of
@@ -63,7 +62,7 @@ def check(
         **found.to_dict(), "proposal": columns.entries(described), "currents": list(columns.currents),
         "channels": str(write_channels) if write_channels else None, "next": step,
     }  # fmt: skip
-    emit(as_json, data, *map(Text, _shown(described, columns, found, write_channels, step)))
+    emit(as_json, data, *_shown(described, columns, found, write_channels, step))
     if found.left or (write_channels is None and columns.proposed):
         raise typer.Exit(1)
 

@@ -20,10 +20,24 @@ from dalembert.errors import UsageError
 from dalembert.model import Model, build_model
 from dalembert.robot import Robot, load_robot
 
-__all__ = ["AsJson", "RobotName", "Settings", "command", "emit", "load", "model_of", "note", "plain", "steps", "table"]
+__all__ = [
+    "AsJson",
+    "RobotName",
+    "Settings",
+    "bold",
+    "command",
+    "emit",
+    "load",
+    "model_of",
+    "note",
+    "plain",
+    "steps",
+    "table",
+]
 
-_err = Console(stderr=True, soft_wrap=True, highlight=False)
-_out = Console(soft_wrap=True, highlight=False)
+# No markup: what is printed has units and paths in brackets, "velocity of m1 [rad/s]", which are no styles.
+_err = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+_out = Console(soft_wrap=True, highlight=False, markup=False)
 
 RobotName = Annotated[str, typer.Argument(help="catalog name (see 'dalembert robots') or a .yaml, .urdf, .xml file")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object on standard output")]
@@ -31,6 +45,11 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="override a constant of the robot file, e.g. r_p='0.12 m'"),
 ]
+
+
+def bold(text: str) -> Text:
+    """What catches the eye first."""
+    return Text(text, style="bold")
 
 
 def note(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalembert.cli.console import AsJson, emit, note, steps, table
+from dalembert.cli.console import AsJson, bold, emit, note, steps, table
 from dalembert.errors import ModelError, UsageError, choices
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _shown(model: Model, results: Sequence[Tracked], picture: str | None) -> lis
     import numpy as np
 
     units = _units(model)
-    lines: list[Any] = [f"[bold]{model.robot.name}: controllers that know the identified model[/bold]"]
+    lines: list[Any] = [bold(f"{model.robot.name}: controllers that know the identified model")]
     rows: list[list[object]] = []
     for one in results:
         if not one.run.completed:

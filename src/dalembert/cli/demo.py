@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from dalembert.cli.console import AsJson, emit, note
+from dalembert.cli.console import AsJson, bold, emit, note
 
 __all__ = ["demo"]
 
@@ -34,10 +33,9 @@ def demo(
     emit(
         as_json,
         data,
-        Text(str(fit)),
-        Text(f"\n{story.validation}\n"),
-        f"[bold]payload: {p.value:.4f} kg, 95 % interval {p.low:.4f} to {p.high:.4f} kg; "
-        f"on the scales {PAYLOAD} kg[/bold]",
+        str(fit),
+        f"\n{story.validation}\n",
+        bold(f"payload: {p.value:.4f} kg, 95 % interval {p.low:.4f} to {p.high:.4f} kg; on the scales {PAYLOAD} kg"),
         f"{data['determined']} of {len(fit.parameters)} base parameters well determined; the motors' preload of up to "
         "11 N m was never logged and drops out of the projected equations",
         f"loops closed from the motor angles alone to {story.closure:.1e} m; {seconds:.0f} s in all",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, steps, table
+from dalembert.cli.console import AsJson, RobotName, Settings, bold, emit, load, model_of, note, steps, table
 from dalembert.cli.options import ChannelsOption
 from dalembert.errors import UsageError, choices
 
@@ -235,9 +235,11 @@ def _say(as_json: bool, runs: dict[str, Design], files: dict[str, list[Path]]) -
     for name, design in runs.items():
         begin, end = design.ride.record
         shown += [
-            f"[bold]{design.model.robot.name}{f', {name}' if name else ''}: {design.criterion} {design.value:.6g}, "
-            f"condition {design.criteria['condition']:.3g} (columns of unit norm: "
-            f"{design.criteria['condition-normalised']:.3g})[/bold]",
+            bold(
+                f"{design.model.robot.name}{f', {name}' if name else ''}: {design.criterion} {design.value:.6g}, "
+                f"condition {design.criteria['condition']:.3g} (columns of unit norm: "
+                f"{design.criteria['condition-normalised']:.3g})"
+            ),
             f"record from {begin:.4g} to {end:.4g} s of {design.duration:.4g} s; {len(design.hidden)} of "
             f"{len(design.parameters)} base parameters cannot be shown; nearest limit: {_nearest(design)}",
             _sigmas(design),

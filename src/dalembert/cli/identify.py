@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, steps
 from dalembert.cli.options import (
@@ -160,7 +159,7 @@ def identify(
     shown = [str(found), *(f"\n{result}" for result in (scored, crossed) if result is not None)]
     if written.files:
         shown.append(f"\n{written}")
-    emit(as_json, data, *map(Text, shown))
+    emit(as_json, data, *shown)
 
 
 def _rule(name: str) -> Reduction | None:

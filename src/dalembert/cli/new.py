@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from dalembert.cli.console import AsJson, command, emit
+from dalembert.cli.console import AsJson, bold, command, emit
 from dalembert.errors import UsageError
 
 __all__ = ["new"]
@@ -45,10 +44,10 @@ def new(
             "robot": made.name, "file": str(robot), "bodies": len(made.bodies), "motors": list(made.motor_names),
             "assumed": list(found.assumed), "missing": list(found.missing), "next": step,
         },
-        Text(f"{made.name}: {len(made.bodies)} bodies, motors {', '.join(made.motor_names)}", style="bold"),
-        *(Text(f"assumed: {line}") for line in found.assumed),
-        *(Text(f"to fill in: {line}") for line in found.missing),
-        Text(f"written: {robot}\nnext: {step}"),
+        bold(f"{made.name}: {len(made.bodies)} bodies, motors {', '.join(made.motor_names)}"),
+        *(f"assumed: {line}" for line in found.assumed),
+        *(f"to fill in: {line}" for line in found.missing),
+        f"written: {robot}\nnext: {step}",
     )  # fmt: skip
 
 

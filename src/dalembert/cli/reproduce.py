@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
+from rich.console import RenderableType
 
-from dalembert.cli.console import AsJson, emit, note, plain
+from dalembert.cli.console import AsJson, bold, emit, note, plain
 from dalembert.errors import DalembertError, UsageError, choices
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ def reproduce(
         "studies": {result.name: result.to_dict() for result in done},
         "failed": failed,
     }
-    said = [f"[bold]{held} of {len(findings)} findings hold[/bold] ({seconds:.0f} s)"]
-    said += [f"{name} could not be run: {escape(message)}" for name, message in failed.items()]
+    said: list[RenderableType] = [
+        bold(f"{held} of {len(findings)} findings hold").append(f" ({seconds:.0f} s)", style="not bold")
+    ]
+    said += [f"{name} could not be run: {message}" for name, message in failed.items()]
     emit(as_json, data, *said)
     if not data["holds"]:
         raise typer.Exit(1)

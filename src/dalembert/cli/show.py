@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, table
+from dalembert.cli.console import AsJson, RobotName, Settings, bold, emit, load, model_of, table
 from dalembert.model import Model
 from dalembert.motion import singularity_margins
 from dalembert.report.figure import draw
@@ -80,8 +80,10 @@ def _tables(model: Model, data: dict[str, Any]) -> list[Any]:
         ("sensors", sensor_cells(robot)),
     )  # fmt: skip
     out: list[Any] = [
-        f"[bold]{robot.name}[/bold]: {len(robot.bodies)} bodies, {model.n_y} coordinates, mobility {model.r}, "
-        f"{model.n} motors ({kind})",
+        bold(
+            f"{robot.name}: {len(robot.bodies)} bodies, {model.n_y} coordinates, mobility {model.r}, "
+            f"{model.n} motors ({kind})"
+        ),
         robot.source,
         f"independent velocities: {', '.join(model.independent)}; projection: {model.default_projection}",
         *(table(title, cells[0], cells[1:]) for title, cells in parts if len(cells) > 1),

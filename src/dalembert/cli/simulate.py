@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dalembert.cli.console import AsJson, RobotName, Settings, emit, load, model_of, note, steps, table
+from dalembert.cli.console import AsJson, RobotName, Settings, bold, emit, load, model_of, note, steps, table
 from dalembert.errors import UsageError
 
 if TYPE_CHECKING:
@@ -173,8 +173,8 @@ def _shown(
 ) -> list[Any]:
     from dalembert.robot.quantity import effort_unit, position_units
 
-    ending = f"[bold]{model.robot.name} under {chosen.name}: {found.status}[/bold]"
-    lines: list[Any] = [f"{ending}{f', {found.reason}' if found.reason else ''}"]
+    ending = bold(f"{model.robot.name} under {chosen.name}: {found.status}")
+    lines: list[Any] = [ending.append(f", {found.reason}" if found.reason else "", style="not bold")]
     if found.remedy:
         lines.append(f"remedy: {found.remedy}")
     if found.log.info.samples:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from dalembert.cli.console import AsJson, emit, steps
 from dalembert.cli.options import ChannelsOption, LogReader, PayloadOption, RepairOption
@@ -34,4 +33,4 @@ def validate(
         sources = LogReader(model.described, channels or (), repair or ()).read(logs, payload or ())
         progress("predicting torques")
         scored = score(found, sources)
-    emit(as_json, scored.to_dict(), Text(str(scored)))
+    emit(as_json, scored.to_dict(), str(scored))
