@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.robot.test_bad_descriptions import GOOD
 
@@ -131,3 +133,19 @@ def test_a_constant_that_replaces_another_has_its_unit() -> None:
         RobotError, match=r"r_p \(given\): found '3 kg' in kg, expected m as of the constant it replaces"
     ):
         placed("3 kg")
+
+
+def test_rounded_right_angles_of_tables_are_right_angles(tmp_path: Path) -> None:
+    text = "name: t\nmdh:\n  - {joint: a, antecedent: base}\n  - {joint: b, antecedent: a, alpha: %s, r: 1.57}\n"
+    found = []
+    for alpha in ("-1.5708", "-pi/2"):
+        (tmp_path / "t.yaml").write_text(text % alpha)
+        said = (
+            pytest.warns(UserWarning, match=r"t.yaml:4: .*alpha: -1.5708 is taken as -pi/2")
+            if "." in alpha
+            else nullcontext()
+        )
+        with said:
+            found.append(read_yaml(tmp_path / "t.yaml"))
+    assert found[0].bodies == found[1].bodies
+    assert np.linalg.norm(found[0].bodies[1].placement.position) == pytest.approx(1.57, rel=1e-15)

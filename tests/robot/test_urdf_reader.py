@@ -14,8 +14,9 @@ import pytest
 from tests.robot.mujoco_reference import MODELS, Array, ball_rates, cut_open, frames, frictionless, turn, world_inertia
 
 from dalembert.errors import RobotError
+from dalembert.identification.base import base_parameters
 from dalembert.model import build_model
-from dalembert.robot import BASE, Coupling, EffortKind, JointType, Loop, LoopKind, Robot
+from dalembert.robot import BASE, Coordinate, Coupling, Effort, EffortKind, JointType, Loop, LoopKind, Robot
 from dalembert.robot.urdf_reader import read_urdf
 
 ZOO = MODELS / "zoo.urdf"
@@ -339,3 +340,40 @@ def test_damaged_files_give_a_robot_or_one_line(cuts: list[tuple[float, int, str
             message = str(error)
     assert "\n" not in message
     assert "damaged.urdf" in message
+
+
+ROUNDED = """<robot name="arm">
+  <link name="root"/>{links}
+  <joint name="a" type="revolute"><parent link="root"/><child link="l1"/><axis xyz="0 0 1"/></joint>
+  <joint name="b" type="revolute"><parent link="l1"/><child link="l2"/><origin rpy="{rpy} 0 0"/><axis xyz="0 0 1"/></joint>
+</robot>"""
+
+
+def rounded_arm(tmp_path: Path, rpy: str) -> Robot:
+    link = '<link name="l{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    path = tmp_path / "rounded.urdf"
+    path.write_text(ROUNDED.format(links="".join(link.format(k) for k in (1, 2)), rpy=rpy))
+    robot = read_urdf(path)
+    rotor = Effort("b", EffortKind.ROTOR, Coordinate((("b", 1.0),)))
+    return robot.with_efforts([*robot.efforts, rotor])
+
+
+@pytest.mark.parametrize("rpy", ["1.57", "1.570", "1.5707", "1.5708", "1.570796", "-1.5708", "4.712", "-4.71239"])
+def test_a_rounded_right_angle_is_one(tmp_path: Path, rpy: str) -> None:
+    """Joint b lies across gravity: its rotor inertia adds to ZZ_l2, and a tilt of 4e-6 rad must not tell them apart."""
+    with pytest.warns(UserWarning, match=r"rounded.urdf:4: rpy .* is taken as -?(3\*)?pi/2, which it is rounded from"):
+        robot = rounded_arm(tmp_path, rpy)
+    exact = round(float(rpy) / (np.pi / 2)) * np.pi / 2
+    np.testing.assert_array_equal(robot.bodies[1].placement.R, rounded_arm(tmp_path, repr(exact)).bodies[1].placement.R)
+    base = base_parameters(build_model(robot, backend="numpy"))
+    assert [relation for relation in base.relations().values() if "Ia_b" in relation] == ["ZZ_l2 + Ia_b"]
+    assert base.condition < 100.0
+
+
+@pytest.mark.parametrize(
+    "rpy", ["1.58", "1.56", "1.5", "1.6", "1.5709", "1.5706", "0.7854", "1e-3", "3.1", "0.00", "2"]
+)
+def test_other_angles_are_what_is_written(tmp_path: Path, rpy: str) -> None:
+    robot = rounded_arm(tmp_path, rpy)
+    cosine = float(robot.bodies[1].placement.R[2, 2])
+    assert cosine == pytest.approx(np.cos(float(rpy)), abs=1e-15)

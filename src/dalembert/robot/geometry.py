@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from dalembert.errors import RobotError
 
-__all__ = ["IDENTITY", "Placement", "Vector", "rotation_about", "rpy_rotation", "snap", "snap_angle", "unit"]
+__all__ = [
+    "IDENTITY",
+    "Placement",
+    "Vector",
+    "rotation_about",
+    "rounded_quarter",
+    "rpy_rotation",
+    "said_of_quarter",
+    "snap",
+    "snap_angle",
+    "unit",
+]
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
@@ -26,6 +38,28 @@ def snap_angle(angle: float) -> float:
     quarter = round(angle / (math.pi / 2))
     exact = quarter * (math.pi / 2)
     return exact if abs(angle - exact) < ANGLE_SNAP else angle
+
+
+def rounded_quarter(text: str) -> float | None:
+    """The multiple of pi/2 that a decimal was rounded or cut from (``1.5708``, ``-3.14``); None for any other.
+
+    A joint tilted by the 4e-6 rad between 1.5708 and pi/2 tells parameters apart that no experiment on the robot does.
+    """
+    match = re.fullmatch(r"[-+]?\d*\.(\d{2,})", text.strip())
+    if match is None:
+        return None
+    value, size = float(text), 10.0 ** len(match[1])
+    exact = round(value / (math.pi / 2)) * (math.pi / 2)
+    if not exact or abs(value - exact) < ANGLE_SNAP:
+        return None
+    return exact if round(value * size) in (round(exact * size), math.trunc(exact * size)) else None
+
+
+def said_of_quarter(text: str, exact: float) -> str:
+    """What a reader says of an angle taken as the multiple of pi/2 it was rounded from."""
+    quarters = round(exact / (math.pi / 2))
+    name = {1: "pi/2", 2: "pi"}.get(abs(quarters), f"{abs(quarters)}*pi/2")
+    return f"{text.strip()} is taken as {'-' * (quarters < 0)}{name}, which it is rounded from"
 
 
 def _sincos(angle: float) -> tuple[float, float]:

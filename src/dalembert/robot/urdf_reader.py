@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from dalembert.robot.description import (
     Motor,
     Robot,
 )
-from dalembert.robot.geometry import Placement, Vector, rpy_rotation, unit
+from dalembert.robot.geometry import Placement, Vector, rounded_quarter, rpy_rotation, said_of_quarter, unit
 from dalembert.robot.interchange import UNBOUNDED, nominal_inertia
 from dalembert.robot.joints import Joint, JointType
 from dalembert.robot.urdf_side import read_side, side_path
@@ -52,7 +53,7 @@ def read_urdf(
 
 def inertial_frame(rpy: str) -> NDArray[np.float64]:
     """Rotation of an ``rpy`` attribute that was read before."""
-    return rpy_rotation([float(word) for word in rpy.split()])
+    return rpy_rotation([rounded_quarter(word) or float(word) for word in rpy.split()])
 
 
 class _Urdf:
@@ -236,4 +237,15 @@ def _origin(element: Element) -> Placement:
     origin = element.first("origin")
     if origin is None:
         return Placement()
-    return Placement.of(origin.vector("xyz", _ZERO), rpy_rotation(origin.vector("rpy", _ZERO)))
+    return Placement.of(origin.vector("xyz", _ZERO), rpy_rotation(_angles(origin)))
+
+
+def _angles(origin: Element) -> tuple[float, ...]:
+    """Roll, pitch, yaw; decimals of a multiple of pi/2 are that multiple, and said."""
+    angles = list(origin.vector("rpy", _ZERO))
+    for k, word in enumerate(origin.attributes.get("rpy", "").split()):
+        exact = rounded_quarter(word)
+        if exact is not None:
+            warnings.warn(f"{origin.file}:{origin.line}: rpy {said_of_quarter(word, exact)}", stacklevel=2)
+            angles[k] = exact
+    return tuple(angles)

@@ -10,7 +10,7 @@ from dalembert.errors import RobotError
 from dalembert.parameters import INERTIAL, BodyInertia, inertial_names
 from dalembert.robot.geometry import IDENTITY, Placement, Vector, rotation_about, rpy_rotation
 from dalembert.robot.joints import Joint, JointType
-from dalembert.robot.quantity import ANGLE, INERTIA, LENGTH, MASS, PITCH, PURE, parameter_quantity
+from dalembert.robot.quantity import INERTIA, LENGTH, MASS, PITCH, PURE, parameter_quantity
 from dalembert.robot.yaml_source import Located
 
 __all__ = [
@@ -49,7 +49,7 @@ def read_placement(keys: Mapping[str, Located]) -> Placement:
 
 
 def _rpy(item: Located) -> np.ndarray:
-    return rpy_rotation(item.vector(ANGLE, "three angles [roll, pitch, yaw]"))
+    return rpy_rotation([angle.angle() for angle in item.exactly(3, "three angles [roll, pitch, yaw]")])
 
 
 def _rotation(item: Located) -> np.ndarray:
@@ -148,8 +148,9 @@ def read_mdh_frame(row: Mapping[str, Located]) -> Placement:
     ``Rot(z, gamma) Trans(z, b) Rot(x, alpha) Trans(x, d) Rot(z, theta) Trans(z, r)``; the variable, which adds to
     theta or r, is the last factor in both cases because turns and slides about one axis commute.
     """
-    kinds = {"gamma": ANGLE, "b": LENGTH, "alpha": ANGLE, "d": LENGTH, "theta": ANGLE, "r": LENGTH}
-    value = {k: row[k].number(kind) if k in row else 0.0 for k, kind in kinds.items()}
+    value = dict.fromkeys(("gamma", "b", "alpha", "d", "theta", "r"), 0.0)
+    value |= {k: row[k].angle() for k in ("gamma", "alpha", "theta") if k in row}
+    value |= {k: row[k].number(LENGTH) for k in ("b", "d", "r") if k in row}
     x, _, z = np.eye(3)
     base = Placement.of((0.0, 0.0, value["b"]), rotation_about(z, value["gamma"]))
     turned = Placement.of((value["d"], 0.0, 0.0)) if value["d"] else IDENTITY

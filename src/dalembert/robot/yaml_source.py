@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -17,8 +18,8 @@ from typing import Any, NoReturn, TypeVar
 from dalembert.errors import RobotError, choices
 from dalembert.robot.dimension import Dimension
 from dalembert.robot.expression import CONSTANTS, Expression, dimension_of, evaluate, parse
-from dalembert.robot.geometry import Vector
-from dalembert.robot.quantity import LENGTH, Quantity
+from dalembert.robot.geometry import Vector, rounded_quarter, said_of_quarter
+from dalembert.robot.quantity import ANGLE, LENGTH, Quantity
 
 __all__ = ["Located", "Node", "Scope", "is_file", "is_name", "parse_file", "parse_text"]
 
@@ -181,6 +182,16 @@ class Located:
         value, dimension = self.amount(what or of.name)
         self.check(dimension, of)
         return value
+
+    def angle(self) -> float:
+        """An angle; decimals of a multiple of pi/2 are that multiple, which is said."""
+        value = self.number(ANGLE)
+        exact = rounded_quarter(self.raw())
+        if exact is None:
+            return value
+        where = f"{self.file}:{self.node.line}: {self.path}"
+        warnings.warn(f"{where}: {said_of_quarter(self.raw(), exact)}; write it so", stacklevel=2)
+        return exact
 
     def amount(self, what: str = "a number") -> tuple[float, Dimension]:
         """A finite number of any quantity, SI, and its dimension."""
