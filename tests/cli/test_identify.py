@@ -75,7 +75,9 @@ def test_a_fit_is_written_scored_and_read_again(bench, tmp_path):
         assert fit.to_dict()[name] == found[name]
     fields = {"name", "value", "unit", "sigma", "sigma_robust", "relative_sigma", "regrouping", "essential"}
     assert all(fields <= set(p) for p in found["parameters"])
-    assert found["provenance"]["dalembert"] and found["provenance"]["logs"][0]["sha256"]
+    assert found["provenance"]["logs"][0]["sha256"]
+    assert found["provenance"]["versions"]["numpy"] == np.__version__
+    assert {"Python", "dalembert", "casadi"} <= set(found["provenance"]["versions"])
     with (tmp_path / "fit" / "parameters.csv").open() as file:
         table = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
     assert table == {p["name"]: p["value"] for p in found["parameters"]}

@@ -163,6 +163,7 @@ WRONG = [
     ("excite arm.yaml -o motion --duration inf", "1 periods of inf s"),
     ("excite arm.yaml -o motion --repeat 99999999999999999999", "expected at most 2e+07 samples"),
     ("excite arm.yaml -o motion --speed nan", "speed nan, expected a weight that is not negative"),
+    ("excite arm.yaml -o motion --channels map.yaml", "no --given LOG is there"),
     ("excite arm.yaml -o motion --payload-mass 3", "--payload-mass 3 without --payload"),
     ("excite arm.yaml -o motion --seed 1.5", "'--seed': found '1.5', expected a valid integer; see"),
     ("simulate arm.yaml motion.yaml --seed -1", "'--seed': found '-1', expected greater than or equal to 0"),

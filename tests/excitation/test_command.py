@@ -122,7 +122,11 @@ def test_payload_runs(folder):
 
 
 def test_coordinates_by_the_names_of_motors(folder):
-    assert excite("-o", "out", "--coordinates", "m2,m1")["coordinates"] == ["q2", "q1"]
+    data = excite("--coordinates", "m2,m1")
+    assert data["coordinates"] == ["q2", "q1"]
+    folder = Path(f"{data['robot']}-motion")  # where nothing is said
+    assert {str(folder / "trajectory.csv"), str(folder / "design.json")} <= set(data["files"])
+    assert all(Path(file).is_file() for file in data["files"])
     found = CliRunner().invoke(app, ["excite", "tx40", "-o", "out", "--coordinates", "j1,j1"])
     assert found.exit_code != 0
 

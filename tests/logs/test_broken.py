@@ -134,7 +134,7 @@ LOGS = {
     ),
     "torque misspelt": (
         lambda f: table(f, names="t,q_j1,q_j2,tau_j1,x"),
-        r"no torque column tau_j2; choose from t, q_j1",
+        r"no torque column tau_j2 .*; choose from t, q_j1",
     ),
     "position misspelt": (
         lambda f: table(f, names="t,q_j1,Q_j2,tau_j1,tau_j2"),

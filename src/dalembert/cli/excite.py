@@ -31,7 +31,10 @@ FAMILIES = ("fourier", "fourier-polynomial", "b-spline", "point-to-point")
 
 def excite(
     robot: RobotName,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="folder for everything written")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="folder for everything written (default: ROBOT-motion)"),
+    ] = None,
     family: Annotated[str, typer.Option(help=", ".join(FAMILIES))] = "fourier",
     harmonics: Annotated[
         int, typer.Option(help="harmonics; of a b-spline the pieces, of point-to-point the stops")
@@ -110,6 +113,8 @@ def excite(
     model = model_of(described, quiet=True) if coordinates is None else _planned(described, coordinates)
     if symmetric and not described.symmetric:
         raise UsageError(f"robot {described.name!r} declares no symmetric bodies; leave out --symmetric")
+    if channels and not given:
+        raise UsageError("--channels says how to read a log, and no --given LOG is there; expected both or none")
     if payload_mass and not payload:
         raise UsageError(f"--payload-mass {payload_mass:g} without --payload, expected both or none")
     if not budget > 0.0:
@@ -139,7 +144,8 @@ def excite(
         else:
             runs = {"": design(given=known)}
         progress("writing")
-        files = {name: _written(run, output / name, pictures) for name, run in runs.items()}
+        folder = output or Path(f"{described.name}-motion")
+        files = {name: _written(run, folder / name, pictures) for name, run in runs.items()}
     for run in runs.values():
         for text in run.notes:
             note(text)

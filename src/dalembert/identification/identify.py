@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -36,9 +37,12 @@ from dalembert.identification.verdict import assess
 from dalembert.identification.wls import Wls
 from dalembert.logs import LogSource
 from dalembert.model import Model
+from dalembert.robot.quantity import effort_unit, position_units
 from dalembert.signals import SignalSettings
 
 __all__ = ["Identification", "Prepared", "identify", "make_fit", "prepare_problem", "solve"]
+
+_PACKAGES = ("dalembert", "casadi", "numpy", "scipy", "clarabel")  # whose versions a result may depend on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -180,7 +184,7 @@ def make_fit(
     renamed = replace(estimate, names=tuple(shown.get(name, name) for name in estimate.names))
     units = {shown.get(name, name): unit for name, unit in prepared.problem.units.items()}
     provenance = {
-        "dalembert": version("dalembert"),
+        "versions": {"Python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
         "columns": {new: old for old, new in shown.items()},
         "model": describe(
             prepared.described, prepared.model.robot, prepared.laws, prepared.rigid.projection, prepared.rigid.sigma,
@@ -230,7 +234,5 @@ def _log_record(run: Any) -> dict[str, Any]:
 
 def _group_units(prepared: Prepared) -> dict[str, str]:
     """N or N m of each row group."""
-    robot = prepared.model.robot
-    angle = {s.coordinate: s.is_angle for b in robot.bodies for s in b.joint.steps}
-    turns = {motor.name: angle[motor.turns[0][0]] for motor in robot.motors}
-    return {name: "N m" if turns.get(name, angle.get(name, True)) else "N" for name in prepared.rigid.groups}
+    units = position_units(prepared.model.robot)
+    return {name: effort_unit(units.get(name, "rad")) for name in prepared.rigid.groups}

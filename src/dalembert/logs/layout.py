@@ -167,11 +167,11 @@ class _Finder:
         if not signals:
             return
         hint = (
-            "; motors without torque measurement are listed under unmeasured" if what == "torque"
-            else "; motors without an encoder are listed under without_encoder" if self.robot.sensors else ""
+            " (motors without torque measurement are listed under unmeasured)" if what == "torque"
+            else " (motors without an encoder are listed under without_encoder)" if self.robot.sensors else ""
         )  # fmt: skip
         valid = choices(signals[0], self.table.columns)
-        raise ForeignColumnsError(f"{self.where}: no {what} column {_some(signals)}; {valid}{hint}")
+        raise ForeignColumnsError(f"{self.where}: no {what} column {_some(signals)}{hint}; {valid}")
 
 
 def _some(names: Sequence[str]) -> str:

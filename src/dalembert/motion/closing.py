@@ -85,7 +85,7 @@ def unobserved(model: Model, given: Given = "sensors") -> str:
 
 
 _REFUSED = {  # by whether positions are measured: what is said of them, and what to do
-    True: ("measured", "check their units, offsets and signs"),
+    True: ("measured", "check their units, offsets and signs ('dalembert check' finds most)"),
     False: ("asked for", "they are out of reach: make the motion smaller or move it towards home"),
 }
 

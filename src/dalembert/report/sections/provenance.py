@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import version
 from typing import Any
 
 from dalembert.logs import LogInfo
@@ -14,8 +12,6 @@ from dalembert.signals import SignalSettings
 from dalembert.validation.heldout import settings_of
 
 __all__ = ["section"]
-
-_PACKAGES = ("numpy", "scipy", "casadi", "clarabel")
 
 
 def section(evidence: Evidence) -> Content:
@@ -34,8 +30,7 @@ def section(evidence: Evidence) -> Content:
         ("payloads", ", ".join(described.get("payloads", ())) or "none"),
         *((f"{fit.method}: {name}", _setting(value)) for name, value in provenance.get("settings", {}).items()),
     ]
-    versions = [("dalembert", str(provenance.get("dalembert", ""))), ("Python", platform.python_version())]
-    versions += [(name, version(name)) for name in _PACKAGES]
+    versions = list(provenance.get("versions", {}).items())
     robot = _robot(model.described, model.model) if model else {}
     shown = {
         "logs": logs, "options": [(k, v) for k, v in options if v], "versions": versions, "robot": robot,

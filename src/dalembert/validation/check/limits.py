@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.robot import Robot
+from dalembert.robot.quantity import position_units
 from dalembert.validation.check.finding import Finding, Level
 
 __all__ = ["outside", "within_limits"]
@@ -37,15 +38,19 @@ def outside(robot: Robot, y: Array, slack: float) -> dict[str, tuple[float, floa
 
 def within_limits(robot: Robot, y: Array, yd: Array) -> Iterator[Finding]:
     """A finding for each coordinate or motor beyond its limits along the log, ``y yd`` (n, n_y)."""
+    units = position_units(robot)
     for name, (low, high) in outside(robot, y, SLACK).items():
         limit = robot.limits[name]
-        text = f"{name} moves from {low:.4g} to {high:.4g}, its limits are {limit.lower:.4g} to {limit.upper:.4g}"
+        text = (
+            f"{name} moves from {low:.4g} to {high:.4g} {units[name]}, its limits are {limit.lower:.4g} to "
+            f"{limit.upper:.4g} {units[name]}"
+        )
         mend = "zero or sign of the position, its unit, or the robot file's limits"
         yield Finding(Level.SUSPECT, "limits", text, mend)
     speeds = _places(robot, np.abs(yd))
     for name, limit in robot.limits.items():
         fast = float(speeds[name].max())
         if fast > FASTER * limit.velocity:
-            text = f"{name} is as fast as {fast:.4g} per s, its limit is {limit.velocity:.4g}"
+            text = f"{name} is as fast as {fast:.4g} {units[name]}/s, its limit is {limit.velocity:.4g} {units[name]}/s"
             mend = "unit of positions or of the time, or the robot file's limits"
             yield Finding(Level.SUSPECT, "limits", text, mend)

@@ -12,6 +12,7 @@ from dalembert.logs import Log
 from dalembert.logs.checks import turn_ratios
 from dalembert.logs.guess import angular_places
 from dalembert.robot import Robot
+from dalembert.robot.quantity import effort_unit, position_units
 from dalembert.validation.check.finding import Finding, Level
 
 __all__ = ["inspect"]
@@ -95,14 +96,14 @@ def _spikes(name: str, q: Array) -> Iterator[Finding]:
 
 
 def _clipped(robot: Robot, name: str, tau: Array) -> Iterator[Finding]:
-    limit = next(m.torque_limit for m in robot.motors if m.name == name)
+    limit, unit = next(m.torque_limit for m in robot.motors if m.name == name), effort_unit(position_units(robot)[name])
     top = float(np.abs(tau).max(initial=0.0))
     share = float(np.mean(np.abs(tau) == top))
     if top > 0.0 and share > CLIPPED and len(np.unique(tau)) > 20:
-        text = f"tau_{name} is at exactly {top:.4g} in {100 * share:.2g} % of the samples: the drive was at its limit"
+        text = f"tau_{name} is at exactly {top:.4g} {unit} in {100 * share:.2g} % of the samples: the drive's limit"
         yield Finding(Level.SUSPECT, "limits", text, "torque that is cut off biases every parameter: move less")
     if top > SLACK * limit:
-        text = f"tau_{name} reaches {top:.4g}, above its limit of {limit:.4g}"
+        text = f"tau_{name} reaches {top:.4g} {unit}, above its limit of {limit:.4g} {unit}"
         yield Finding(Level.SUSPECT, "limits", text, "unit, torque constant or gear ratio; or torque_limit in the file")
 
 
