@@ -148,7 +148,7 @@ TYPED = {
     "shape": ("excite arm.yaml -o out --limits shape.yaml", "shape.yaml:1:"),
     "family": ("excite arm.yaml -o out --family spline", "did you mean 'b-spline'"),
     "criterion": ("excite arm.yaml -o out --criterion det", "choose from logdet"),
-    "starts": ("excite arm.yaml -o out --starts 0", "--starts 0"),
+    "starts": ("excite arm.yaml -o out --starts 0", "'--starts': found '0'"),
     "coordinates": ("excite arm.yaml -o out --coordinates qq", "no coordinate, joint or motor 'qq'"),
     "given": ("excite arm.yaml -o out --given prior.yaml", "no scale says how well a parameter is known"),
     "warm": ("excite arm.yaml -o out --warm nowhere", "nowhere: no design to start from"),
