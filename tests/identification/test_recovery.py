@@ -33,7 +33,7 @@ def prediction(fit: Identification, other: Recording, mask: SlowMask | None):
 
 @pytest.mark.parametrize("name", catalog_names())
 def test_the_torque_of_a_second_motion_is_predicted_to_3_in_1000(name):
-    """Away from velocity reversals; near them, where friction has the sign of noise, no worse than the truth does."""
+    """Away from velocity reversals; near them, where friction has the sign of noise, no further off than the truth."""
     first, second = two_recordings(name)
     speed = first.motion.yd @ model_of(name).robot.motor_map().T
     assert (np.diff(np.sign(speed), axis=0) != 0).sum(axis=0).min() >= 2  # every motor turns back
@@ -45,8 +45,10 @@ def test_the_torque_of_a_second_motion_is_predicted_to_3_in_1000(name):
     near = set(found) - set(away)
     assert len(away) > 0.6 * len(found)
     assert relative(found, away) < 0.003
-    # an estimate 0.15 % off everywhere is that far off near reversals too
-    assert relative(found, near) < np.hypot(relative(best, near), 0.0015)
+    # near them the truth errs too, with the sign of noise; what the estimate adds is as little as elsewhere
+    added = {key: (found[key][0] - best[key][0], found[key][1]) for key in near}
+    assert len(near) > 10
+    assert relative(added, near) < 0.003
     # and against the second log as it was measured, noise and all, at the rate of the identification
     rows = fit.prepared.rigid.with_runs([second.log], fit.prepared.rigid.runs[0].plan.settings)
     seen, floor = (residuals(rows, columns, beta) for beta in (fit.estimate.values, truth))

@@ -158,21 +158,22 @@ def test_signs_left_by_the_mask_are_right_however_coarse_the_encoder(rng, steps)
     assert escaped > 20
 
 
-def test_signs_left_by_the_mask_are_right_wherever_the_log_begins():
+@pytest.mark.parametrize(("rate", "cutoff", "step"), [(1000.0, 11.0, 1e-5), (5000.0, 6.1, 1e-6)])
+def test_signs_left_by_the_mask_are_right_wherever_the_log_begins(rate, cutoff, step):
     """A joint so fast that no sample is slow turns back ever earlier, until before the border and out of the log."""
-    rate, w, step = 1000.0, 2.0 * np.pi * 0.6, 1e-5
-    settings = SignalSettings(cutoff=11.0, decimate=1, mask=SlowMask())
+    w = 2.0 * np.pi * 0.6
+    settings = SignalSettings(cutoff=cutoff, decimate=1, mask=SlowMask())
 
     def beginning(turn):
         """Log of 1.5 s whose first joint turns back ``turn`` samples after its start, and its true velocities."""
-        t = (np.arange(1500) - turn)[:, None] / rate + [0.25 / 0.6, 0.0]
+        t = (np.arange(1.5 * rate) - turn)[:, None] / rate + [0.25 / 0.6, 0.0]
         q = np.sin(w * t) / w
         return make_log(ARM, rate, step * np.round(q / step), q, name="beginning"), np.cos(w * t)
 
     settled = plan(beginning(0.0)[0], settings)
     assert w / rate > 2.0 * settled.slow[0]  # the speed's change in a sample, beside the speeds that are slow
     wrong = 0
-    for turn in np.arange(0.0, settled.border + 2 * settled.reach, 0.618):
+    for turn in np.arange(0.0, settled.border + 2 * settled.reach, 0.618e-3 * rate):
         log, qd = beginning(turn)
         ready = prepare(log, settings)
         bad = np.sign(ready.qd) != np.sign(qd[ready.first : ready.first + len(ready.t)])
@@ -186,9 +187,9 @@ def test_mask_marks_slow_samples_and_their_neighbours():
     np.testing.assert_array_equal(usable(qd, np.array([0.5]), 0)[:, 0], [1, 1, 1, 0, 0, 1, 1, 1, 0])
     np.testing.assert_array_equal(usable(qd, np.array([0.5]), 1)[:, 0], [1, 1, 0, 0, 0, 0, 1, 0, 0])
     # between two samples of opposite sign it stood still, where anything is masked at all
-    np.testing.assert_array_equal(usable(qd, np.array([0.1]), 0)[:, 0], [1, 1, 1, 0, 0, 1, 1, 1, 1])
-    np.testing.assert_array_equal(usable(qd, np.array([0.1]), 1)[:, 0], [1, 1, 0, 0, 0, 0, 1, 1, 1])
-    assert usable(qd, np.array([0.0]), 1).all()
+    np.testing.assert_array_equal(usable(qd, np.array([0.1]), 3)[:, 0], [1, 1, 1, 0, 0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(usable(qd, np.array([0.1]), 0, 1)[:, 0], [1, 1, 0, 0, 0, 0, 1, 1, 1])
+    assert usable(qd, np.array([0.0]), 1, 1).all()
     log = log_of(sigma=1e-5)
     settings = replace(SETTINGS, mask=SlowMask(0.2, "absolute", dilate=0.01))
     ready = prepare(log, settings)

@@ -14,9 +14,9 @@ from dalembert.simulation.synthetic import random_recording
 from dalembert.validation import validate
 
 
-def share_near_reversals(speed, reach, limit):
-    """Share of the instants at which some motor turns back within ``reach`` samples, or is slower than ``limit``."""
-    return 1.0 - usable(speed, limit, reach).all(axis=1).mean()
+def share_near_reversals(speed, limit, more, settled):
+    """Share of the instants at which some motor is slower than ``limit`` or turns back, with ``more`` samples around."""
+    return 1.0 - usable(speed, limit, settled.reach + more, settled.turning + more).all(axis=1).mean()
 
 
 def test_a_noisy_sign_errs_near_reversals_and_wrong_inertia_away_from_them(rng):
@@ -32,8 +32,8 @@ def test_a_noisy_sign_errs_near_reversals_and_wrong_inertia_away_from_them(rng):
     full_rate = SignalSettings(cutoff=fit.provenance["logs"][0]["cutoff"], decimate=1, mask=SlowMask())
     settled = plan(second.log, full_rate)
     speed = (second.motion.yd @ model.robot.motor_map().T)[settled.border :][: settled.samples]
-    least = share_near_reversals(speed, settled.reach - 2, 1e-3 * settled.slow)
-    most = share_near_reversals(speed, settled.reach + 2, 2.0 * settled.slow)
+    least = share_near_reversals(speed, 1e-3 * settled.slow, -settled.turning, settled)
+    most = share_near_reversals(speed, 2.0 * settled.slow, 2, settled)
     assert 0.0 < least <= found.reversal_share <= most
     assert found.away_error < 0.003
     assert found.reversal_error > 5.0 * found.away_error  # the sign of a noisy velocity

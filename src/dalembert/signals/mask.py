@@ -22,10 +22,10 @@ class SlowMask:
 
     ``unit``: ``"noise"`` counts in standard deviations of the velocity's encoder noise, and masks at least
     what moves by less than one encoder step per period of the cutoff; ``"absolute"`` in rad/s or m/s of the
-    motor, ``"relative"`` in the largest velocity of that position. Between two samples of opposite sign a joint
-    was slow, however fast it is in both. ``dilate`` [s] masks this much more on both sides of a slow stretch;
-    None: half a period of the cutoff, over which the position filter mixes velocities. Decimation needs no
-    dilation of its own: masked samples have weight zero in it.
+    motor, ``"relative"`` in the largest velocity of that position. ``dilate`` [s] masks this much more on both
+    sides of a slow stretch; None: half a period of the cutoff, over which the position filter mixes velocities.
+    A joint that turns back between two samples, fast in both, loses these and what the log's ends could move
+    the instant by. Decimation needs no dilation of its own: masked samples have weight zero in it.
     """
 
     threshold: float | tuple[float, ...] = 5.0
@@ -60,17 +60,22 @@ class SlowMask:
         return round(seconds / period)
 
 
-def usable(qd: Array, limits: Array, reach: int) -> NDArray[np.bool_]:
-    """Mask (n, k), True where ``|qd|`` (n, k) reaches its limit and nothing within ``reach`` samples falls below: no
-    sample, and no place between two samples of opposite sign. Limits of zero mask nothing.
+def usable(qd: Array, limits: Array, reach: int, turning: int = 0) -> NDArray[np.bool_]:
+    """Mask (n, k), True where ``|qd|`` (n, k) reaches its limit, no sample within ``reach`` falls below, and the sign
+    is that of the neighbours and of ``turning`` samples beyond them. Limits of zero mask nothing.
     """
-    fast = np.abs(qd) >= limits
-    turned = (qd[1:] * qd[:-1] < 0.0) & (limits > 0.0)
-    fast[1:] &= ~turned
-    fast[:-1] &= ~turned
-    if reach > 0 and len(fast):
-        fast = ndimage.minimum_filter1d(fast.view(np.uint8), 2 * reach + 1, axis=0, mode="nearest").view(np.bool_)
-    return np.asarray(fast)
+    between = (qd[1:] * qd[:-1] < 0.0) & (limits > 0.0)
+    turned = np.zeros(qd.shape, dtype=np.bool_)
+    turned[1:] |= between
+    turned[:-1] |= between
+    return ~(_widened(np.abs(qd) < limits, reach) | _widened(turned, turning))
+
+
+def _widened(marked: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """What lies within ``reach`` samples of a marked one (n, k)."""
+    if reach > 0 and len(marked):
+        marked = ndimage.maximum_filter1d(marked.view(np.uint8), 2 * reach + 1, axis=0, mode="nearest").view(np.bool_)
+    return marked
 
 
 def sealed_mask(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:

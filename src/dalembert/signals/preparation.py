@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dalembert.errors import LogError, UsageError
 from dalembert.logs.log import Array, LogInfo, LogSource, sealed
-from dalembert.signals.border import border_samples
+from dalembert.signals.border import border_samples, turning_shift
 from dalembert.signals.choice import FLAT, choose
 from dalembert.signals.decimation import DecimationFilter, decimation_filter
 from dalembert.signals.derivative import Differences
@@ -69,7 +69,7 @@ class SignalPlan:
 
     ``border`` samples are cut at each end, so that samples ``border`` to ``border + samples - 1`` of the log
     are used. ``slow`` [rad/s or m/s] is the speed below which samples are masked (0: none), ``reach`` the
-    samples masked around them.
+    samples masked around them, ``turning`` those around two samples of opposite sign.
     """
 
     info: LogInfo
@@ -84,6 +84,7 @@ class SignalPlan:
     torque_noise: Array
     slow: Array
     reach: int
+    turning: int
     notes: tuple[str, ...]
 
 
@@ -149,7 +150,7 @@ def plan(source: LogSource, settings: SignalSettings | None = None) -> SignalPla
         decimation=decimation_filter(chosen.decimate, settings.decimation),
         position_noise=sealed(sigma), position_step=sealed(step), velocity_noise=sealed(rattle),
         torque_noise=sealed(noise_sigma(tau, info.rate) if tau.size else np.zeros(0)),
-        slow=sealed(slow), reach=reach, notes=tuple(notes),
+        slow=sealed(slow), reach=reach, turning=turning_shift(lowpass, differences, border), notes=tuple(notes),
     )  # fmt: skip
 
 
@@ -240,10 +241,12 @@ def _chunks(source: LogSource, plan: SignalPlan) -> Iterator[Motion]:
     info, torques = source.info, _Torques(source)
     end = plan.border + plan.samples
     at = plan.border
-    # a sample is masked for what happens between it and its neighbours, too
-    neighbours = plan.reach + 1 if plan.settings.mask else 0
+    # a sample is masked for its neighbours' sake, too
+    neighbours = max(plan.reach, plan.turning + 1) if plan.settings.mask else 0
     for low, q, qd, qdd in _differentiated(source, plan.lowpass, plan.settings.differences, neighbours):
-        mask = usable(qd, plan.slow, plan.reach) if plan.settings.mask else np.ones(q.shape, dtype=np.bool_)
+        mask = (
+            usable(qd, plan.slow, plan.reach, plan.turning) if plan.settings.mask else np.ones(q.shape, dtype=np.bool_)
+        )
         reaches_end = low + len(q) >= info.samples - plan.settings.differences.margin
         stop = min(end, low + len(q) - (0 if reaches_end else neighbours))
         if stop <= at:
