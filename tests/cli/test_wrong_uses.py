@@ -274,3 +274,19 @@ def test_what_is_right_still_works(made: Path) -> None:
     robot = load_robot(made / "arm.yaml")
     assert np.isfinite(json.loads((made / "fit" / "fit.json").read_text())["condition"])
     assert robot.motor_names == ("pan", "lift", "bend")
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_of_the_library_are_notes(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(made)
+    monkeypatch.setattr(sys, "argv", ["dalembert", "show", "tilted.urdf"])
+    (made / "tilted.urdf").write_text(URDF.replace("<parent", '<origin rpy="1.5708 0 0"/><parent'))
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == 0
+    said = capsys.readouterr().err
+    assert "tilted.urdf:1: rpy 1.5708 is taken as pi/2, which it is rounded from\n" in said
+    assert "UserWarning" not in said and ".py:" not in said
+    (made / "tilted.urdf").unlink()

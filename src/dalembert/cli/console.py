@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -84,12 +83,7 @@ def load(name: str, settings: Sequence[str] | None = None) -> Robot:
         if not equals or not key.strip() or not value.strip():
             raise UsageError(f"--set {setting!r}: expected NAME=VALUE, for example --set r_p='0.12 m'")
         constants[key.strip()] = value.strip()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        robot = load_robot(name, **constants)
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        note(text)
-    return robot
+    return load_robot(name, **constants)
 
 
 def model_of(robot: Robot, *, quiet: bool = False) -> Model:

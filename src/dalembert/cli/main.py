@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -86,7 +87,9 @@ def _root(
 def run() -> None:
     """Run the command; a user's mistake ends in one line and exit code 2."""
     try:
-        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn  # type: ignore[assignment]
+            code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except DalembertError as error:
         _fail(str(error))
     except _WrongUse as error:
@@ -99,6 +102,13 @@ def run() -> None:
     if code == 130:
         sys.stderr.write("interrupted\n")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _warn(message: Warning | str, *_: Any) -> None:
+    """What the library warns of is a note here, without the line of code that warned."""
+    from dalembert.cli.console import note
+
+    note(str(message))
 
 
 def _usage(error: Any) -> str:

@@ -198,9 +198,12 @@ class Prior:
         ten = np.array([self.values.get(name, 0.0) for name in inertial_names(body)])
         if not is_physical(ten):
             smallest = np.linalg.eigvalsh(pseudo_inertia(ten))[0]
+            found = f"is not physically consistent (pseudo-inertia eigenvalue {smallest:.3g})"
+            if not ten.any():
+                found = "has no mass and inertia"
             raise EstimationError(
-                f"prior ({self.source}): body {body!r} is not physically consistent (pseudo-inertia eigenvalue "
-                f"{smallest:.3g}), expected one with positive mass and inertia; see Prior.of_bodies"
+                f"prior ({self.source}): body {body!r} {found}, expected those of a body that can exist: under "
+                f"'inertia' in the robot file, or as a shape, a prior file with bodies: {{{body}: {{box: [x, y, z]}}}}"
             )
         return ten
 
