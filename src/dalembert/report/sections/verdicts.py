@@ -16,6 +16,7 @@ from dalembert.report.numbers import percent, significant
 from dalembert.report.reach import beyond
 from dalembert.report.sections.contract import Content
 from dalembert.report.sections.mass import scaled_eigenvalues
+from dalembert.robot import catalog_names
 
 __all__ = ["Answer", "section"]
 
@@ -50,7 +51,7 @@ def section(evidence: Evidence) -> Content:
     trouble = "" if fit.status == "converged" else ": ".join(x for x in (fit.status, fit.message, fit.remedy) if x)
     shown = {
         "answers": answers, "needs": found, "together": together, "trouble": trouble, "not": Verdict.NOT,
-        "robot": fit.robot,
+        "robot": fit.robot if fit.robot in catalog_names() else "ROBOT",  # a file's name is not known here
     }  # fmt: skip
     return Content("verdicts", "Verdicts", "Verdicts", shown)
 
