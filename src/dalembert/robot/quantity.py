@@ -11,7 +11,36 @@ from dalembert.robot.description import Body, Robot
 from dalembert.robot.dimension import Dimension
 from dalembert.robot.expression import dimension_of, parse
 
-__all__ = ["Motion", "Quantity", "effort_unit", "motion_of", "parameter_quantity", "position_units"]
+__all__ = [
+    "ACCELERATION",
+    "ANGLE",
+    "ANY",
+    "DAMPING",
+    "DENSITY",
+    "EFFORT",
+    "EITHER",
+    "FORCE",
+    "INERTIA",
+    "LENGTH",
+    "MASS",
+    "MOMENT",
+    "PITCH",
+    "POSITION",
+    "PURE",
+    "RATE",
+    "RATIO",
+    "SLIDE",
+    "STIFFNESS",
+    "TIME",
+    "TORQUE",
+    "TURN",
+    "Motion",
+    "Quantity",
+    "effort_unit",
+    "motion_of",
+    "parameter_quantity",
+    "position_units",
+]
 
 
 @dataclass(frozen=True, slots=True)
