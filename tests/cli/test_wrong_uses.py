@@ -206,8 +206,8 @@ def test_a_full_disk_leaves_nothing(line: str, run: Callable[..., str], monkeypa
     written = Path.write_bytes
 
     def full(path: Path, data: bytes) -> int:
-        if path.suffix in (".so", ".c") and "kernels" in str(path):
-            return written(path, data)
+        if path.name == "kernel.c" or (path.suffix in (".so", ".c") and "kernels" in str(path)):
+            return written(path, data)  # compiling what no run before has left in the cache
         written(path, data[: len(data) // 2])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 

@@ -348,3 +348,18 @@ def test_a_slide_moves_along_its_axis() -> None:
     robot = Robot("rail", (Body("cart", BASE, slider("s", Y), at(1, 2, 3)),), motors=(Motor("m", (("s", 1.0),)),))
     pose = model_of(robot).poses_kernel()(np.array([[0.25]]))["poses"].ravel()
     np.testing.assert_allclose(pose[9:], [1.0, 2.25, 3.0], rtol=0, atol=0)
+
+
+def test_a_home_that_has_to_move_is_said() -> None:
+    """Guesses of the passive joints far off pull the cranks from where they were written to be."""
+    rough = build_model(replace(five_bar(), home={"q1": 2.2, "p1": -0.8, "q2": 0.9, "p2": 0.8}), backend="numpy")
+    (note,) = [note for note in rough.notes if "home written" in note]
+    q1 = rough.home[rough.coordinates.index("q1")]
+    assert abs(q1 - 2.2) > 0.02 and f"q1 = {q1:.4g} for 2.2" in note
+    # what the note advises: the passive joints as found at these crank angles
+    closed = Closer(build_model(five_bar(), backend="numpy")).positions(np.array([[20.0 * 2.2, -15.0 * 0.9]]))[0]
+    near = build_model(
+        replace(five_bar(), home=dict(zip(rough.coordinates, closed.tolist(), strict=True))), backend="numpy"
+    )
+    assert not any("home written" in note for note in near.notes)
+    assert near.home[near.coordinates.index("q1")] == pytest.approx(2.2, abs=1e-9)

@@ -25,6 +25,7 @@ CLOSED = 1e-12  # [m or rad] closure reached by Newton in double precision on me
 RANK_TOLERANCE = 1e-9  # relative; closure Jacobians of sound robots have singular values above 1e-4
 _PROBES = 4  # configurations near home on which generic rank is judged
 _PROBE_STEP = 0.05  # [rad or m] their distance from home
+_FAR = 0.02  # [rad or m] from the home written: more than lengths rounded in a file explain
 _MAX_CONDITION = 1e3  # a choice of independent coordinates worse than this times the best is not considered
 
 
@@ -130,6 +131,17 @@ def _home(robot: Robot, loops: _Loops) -> Array:
             )
     guess = np.array([robot.home.get(name, 0.0) for name in robot.coordinates])
     return loops.close(guess) if loops.closures.loops else guess
+
+
+def _moved(robot: Robot, home: Array) -> list[str]:
+    """What to say where the loops close far from the home that was written for what drives or describes the motion."""
+    leading = robot.independent or tuple(name for motor in robot.motors for name, _ in motor.turns)
+    found = dict(zip(robot.coordinates, home.tolist(), strict=True))
+    moved = [name for name in dict.fromkeys(leading) if abs(found[name] - robot.home.get(name, found[name])) > _FAR]
+    if not moved:
+        return []
+    said = ", ".join(f"{name} = {found[name]:.4g} for {robot.home[name]:.4g}" for name in moved)
+    return [f"the loops close near the home written, at {said} [rad or m]: nearer guesses of all other joints keep it"]
 
 
 def _probes(loops: _Loops, home: Array) -> list[Array]:
@@ -271,7 +283,7 @@ def assemble(robot: Robot) -> Assembly:
     home = _home(robot, loops)
     probes = _probes(loops, home)
     rows = _independent_rows(robot, loops, home, probes)
-    notes: list[str] = []
+    notes = _moved(robot, home)
     dropped = len(loops.closures.loops) + len(loops.closures.constant) - len(rows)
     if dropped:
         notes.append(f"{dropped} redundant closure rows left out of {dropped + len(rows)}")
