@@ -242,6 +242,8 @@ MAPS = {
     "offsets": ("positions: {columns: [a, b], offset: [1]}", r":1: .*expected a list of 2 numbers"),
     "motor": ("positions: {columns: [a], of: [j7]}", r":1: .*has no 'j7'; choose from j1, j2"),
     "time without anything": ("time: {unit: ms}", r":1: time: found both or neither of column and rate"),
+    "unit of a zero": ("signals: {q_j1: 2*raw - 3 kg}", r":1: signals.q_j1: .*in kg, expected an angle or a length"),
+    "unit of an offset": ("signals: {tau_j1: {column: c, offset: 3 deg}}", r":1: .*in rad, expected a torque or a force"),
     "unit of the rate": ("time: {rate: 5 ms}", r":1: .*found '5 ms' in s, expected a rate in Hz"),
     "rate": ("time: {rate: -5 Hz}", r":1: .*found -5, expected a rate in Hz greater than zero"),
     "time column": (

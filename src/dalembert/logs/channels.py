@@ -31,6 +31,7 @@ import numpy as np
 from dalembert.errors import LogError, RobotError, choices
 from dalembert.logs.linear import linear_form
 from dalembert.robot.description import Robot
+from dalembert.robot.expression import names_in, parse, summands
 from dalembert.robot.quantity import ANY, EFFORT, EITHER, POSITION, PURE, RATE, Quantity
 from dalembert.robot.yaml_source import Located, parse_file
 
@@ -158,6 +159,9 @@ class _Reader:
                 terms, offset = linear_form(text)
             except RobotError as error:
                 at.fail(str(error))
+            for term in summands(parse(text)):
+                if not names_in(term):
+                    at.check(at.dimension(term), _OFFSETS[kind])
             if not terms:
                 at.fail(f"found {text!r}, which names no column; expected a linear expression of columns")
             return Channel(name, terms, offset)

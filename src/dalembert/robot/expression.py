@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ __all__ = [
     "names_in",
     "parse",
     "to_text",
+    "summands",
 ]
 
 FUNCTIONS: Mapping[str, tuple[int, Callable[..., float]]] = {
@@ -238,6 +239,15 @@ def names_in(tree: Expression) -> set[str]:
     if isinstance(tree, Call):
         return set().union(*(names_in(a) for a in tree.arguments))
     return set()
+
+
+def summands(tree: Expression) -> Iterator[Expression]:
+    """What a tree adds up, signs left out."""
+    if isinstance(tree, Call) and tree.function in ("+", "-", "neg"):
+        for argument in tree.arguments:
+            yield from summands(argument)
+    else:
+        yield tree
 
 
 def evaluate(tree: Expression, values: Mapping[str, float]) -> float:

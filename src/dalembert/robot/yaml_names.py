@@ -8,7 +8,7 @@ from functools import partial
 
 from dalembert.errors import RobotError, choices
 from dalembert.robot.description import BASE, Anchor, Body, Coordinate, Motor
-from dalembert.robot.expression import CONSTANTS, Call, Expression, Name, Number, evaluate, names_in, parse
+from dalembert.robot.expression import CONSTANTS, Call, Expression, Name, Number, evaluate, names_in, parse, summands
 from dalembert.robot.geometry import IDENTITY
 from dalembert.robot.quantity import POSITION, RATIO, Motion, Quantity, motion_of
 from dalembert.robot.yaml_source import Located
@@ -126,16 +126,10 @@ class Names:
             return dict(self._meaning(item, text)), 0.0
         tree = item.expression("a joint, or ratios of joints")
         form = self.linear_form(item, tree)
-        self._check_constants(item, tree)
+        for term in summands(tree):
+            if names_in(term) <= set(item.scope.constants):
+                item.check(item.dimension(term), POSITION)
         return form
-
-    def _check_constants(self, item: Located, tree: Expression) -> None:
-        """Fail where something is added to coordinates that is no position."""
-        if isinstance(tree, Call) and tree.function in ("+", "-", "neg"):
-            for argument in tree.arguments:
-                self._check_constants(item, argument)
-        elif names_in(tree) <= set(item.scope.constants):
-            item.check(item.dimension(tree), POSITION)
 
     def _meaning(self, item: Located, name: str) -> Terms:
         """A coordinate as itself, a motor as what it turns with."""
