@@ -70,7 +70,16 @@ def test_parallel_starts_find_at_least_what_one_does():
     assert design.search.starts == 3 == max(p.finished for p in seen)
     values = [value for _, value in design.search.history]
     assert values == sorted(values, reverse=True)
-    assert np.isfinite([p.value for p in seen]).all()
+    assert np.isfinite([p.value for p in seen if p.finished]).all()
+
+
+def test_a_long_start_gives_signs_of_life(monkeypatch):
+    seen: list[Progress] = []
+    monkeypatch.setattr(search, "_SILENT", 0.0)
+    designed("arm", effort=Effort(starts=1, budget=1e9, iterations=20, threads=1), watch=seen.append)
+    first, *_, last = seen
+    assert (first.finished, first.value) == (0, np.inf)
+    assert last.finished == 1 and np.isfinite(last.value)
 
 
 def test_without_a_budget_a_busy_machine_and_its_threads_change_nothing(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -132,7 +133,8 @@ def excite(
         known = _recorded(model, given or (), channels or (), symmetric, progress)
 
         def watch(p: Progress) -> None:
-            progress(f"{p.seconds:.0f} s, {p.finished} starts, best value {p.value:.5g}")
+            best = f"best value {p.value:.5g}" if p.value < math.inf else "none within the limits yet"
+            progress(f"{p.seconds:.0f} s, {p.finished} starts finished, {best}")
 
         progress("preparing")
         design = partial(design_excitation, model, chosen, watch=watch, **options)

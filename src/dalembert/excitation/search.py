@@ -28,6 +28,7 @@ _REPAIRS = 4  # rounds of tightening what is broken between grid points
 _WARM = 0.99  # share of an earlier motion that is gone on from
 _AFTER = 40  # iterations at most in a round
 _ROOM = 1e-6  # slack, in ranges, that a finished motion has on the fine grid
+_SILENT = 2.0  # seconds without progress after which a search says that it is under way
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,10 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The best so far: seconds since the beginning, starts finished, value of the criterion on the search grid."""
+    """The best so far: seconds since the beginning, starts finished, value of the criterion on the search grid.
+
+    The value is infinite before there is one.
+    """
 
     seconds: float
     finished: int
@@ -81,7 +85,7 @@ class _Best:
     """The best so far, shared by the threads."""
 
     def __init__(self, begun: float, watch: Watch | None) -> None:
-        self.begun, self.watch = begun, watch
+        self.begun, self.watch, self.said = begun, watch, begun
         self.lock = threading.Lock()
         self.z: Array | None = None
         self.value = np.inf
@@ -96,8 +100,18 @@ class _Best:
             if value < self.value:
                 self.value, self.z, self.reason = value, z, reason
                 self.history.append((time.monotonic() - self.begun, value))
-            if self.watch:
-                self.watch(Progress(time.monotonic() - self.begun, self.finished, self.value))
+            self._say()
+
+    def step(self, *_: object) -> None:
+        """A sign of life between two results."""
+        with self.lock:
+            if time.monotonic() - self.said > _SILENT:
+                self._say()
+
+    def _say(self) -> None:
+        self.said = time.monotonic()
+        if self.watch:
+            self.watch(Progress(self.said - self.begun, self.finished, self.value))
 
     def refuse(self, why: str) -> None:
         """A start that came to nothing."""
@@ -198,7 +212,7 @@ def _one(
     for k, step in enumerate(steps):
         sharp = step.criterion is steps[-1].criterion
         stop = Stop(_GAP if sharp else _FIRST_GAP / (k + 1), 1e-4, effort.iterations, deadline)
-        outcome = minimise(setup.problem(step), z, stop, mu=mu)
+        outcome = minimise(setup.problem(step), z, stop, mu=mu, watch=best.step)
         z, iterations = outcome.z, iterations + outcome.iterations
         mu = _follow_up(setup)
     try:
@@ -265,6 +279,7 @@ def best_of_random(
     for k in range(candidates):
         if time.monotonic() > begun + effort.budget and best.z is not None:
             break
+        best.step()
         z = random_start(setup, centre, np.random.default_rng([effort.seed, k]))
         value, _ = setup.problem(objective).objective(z)
         if value < best.value:
