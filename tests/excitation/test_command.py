@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.excitation.designs import design_of
 from typer.testing import CliRunner
 
 from dalembert.cli.main import app
+from dalembert.errors import UsageError
 from dalembert.excitation import Box, Cone, Cylinder, HalfSpace, Hemisphere, Sphere
 from dalembert.logs import write_log
 from dalembert.model import build_model
@@ -119,6 +121,22 @@ def test_payload_runs(folder):
     assert data["runs"]["loaded"]["payload"] == "payload"
     assert data["runs"]["loaded"]["criterion"]["name"] == "chosen"
     assert {f.name for f in Path("out").iterdir()} == {"empty", "loaded"}
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (("--payload", "--payload-mass", "-1"), "--payload-mass -1: expected a mass"),
+        (("--random", "3", "--warm", "."), "--random and --warm"),
+        (("--given", "design.json"), "--given design.json: a design, of which nothing is recorded yet"),
+        (("--given", "."), "--given .: a design"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_a_search(folder, options, found):
+    Path("design.json").write_text("{}")
+    with pytest.raises(UsageError, match=re.escape(found)):
+        CliRunner().invoke(app, ["excite", "robot.yaml", "-o", "out", *options], catch_exceptions=False)
+    assert not Path("out").exists()
 
 
 def test_coordinates_by_the_names_of_motors(folder):

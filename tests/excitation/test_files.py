@@ -88,7 +88,9 @@ def test_tables_hold_the_motion(written):
     assert list(csv) == list(parquet)
     t = parquet["t"]
     assert np.allclose(np.diff(t), 1.0 / RATE)
-    assert t[-1] == pytest.approx(design.duration, abs=1.0 / RATE)
+    assert design.duration <= t[-1] < design.duration + 1.0 / RATE
+    rates = [name for name in parquet if name.startswith(("xd", "qd"))]
+    assert all(abs(parquet[name][-1]) < 1e-9 * np.abs(parquet[name]).max() for name in rates)  # it ends at rest
     for name, values in parquet.items():
         assert np.abs(csv[name] - values).max() <= 1e-12 * max(1.0, np.abs(values).max())
     for kind, part in zip(("", "xd_", "xdd_"), design(t), strict=True):
@@ -221,14 +223,11 @@ def test_the_example_in_the_docstring_is_one(tmp_path):
         ("torque: {a: 3 kg}", "1: .*found '3 kg' in kg, expected a torque"), ("shares: {velocity: 1 m/s}", "without unit"),
         ("workspace: [{shape: sphere, radius: 3 deg}]", "1: .*found '3 deg' in rad, expected a length in m"),
         ("shares: {speed: 1}", "unknown key 'speed'"), ("clearance: {pairs: [[a]]}", "two names"),
-        ("motion: {lift: {upper: high}}", "1: .*high"), ("- 1", "1:"), ("clearance: {pairs: [[a, b]]}", ""),
+        ("motion: {lift: {upper: high}}", "1: .*high"), ("- 1", "1:"),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_limits_file_name_file_and_line(tmp_path, text, found):
     (tmp_path / "limits.yaml").write_text(text + "\n")
-    if not found:  # what needs the model is found when it is there
-        assert read_limits(tmp_path / "limits.yaml", arm()).clearance.pairs == (("a", "b"),)
-        return
     with pytest.raises(DalembertError, match=found) as raised:
         read_limits(tmp_path / "limits.yaml", arm())
     assert "limits.yaml" in str(raised.value)

@@ -44,6 +44,7 @@ CASES = {
                                    r"at rest at home: workspace of rod, sphere: distance from the centre \[m\] is 1.\d+, limit at most 0.5"),
     "home in the corner of a box": ("crane", CRANE.widened(workspace=(Workspace(Box((-1, -1, -1), (1, 0.2, 1))),)),
                                     "workspace of tip, box y .* limit at most 0.2"),
+    "torque that friction alone exceeds": ("arm", ARM.widened(torque={"a": 1e-3}), "moving ever so little: torque of a .* limit at (most|least)"),
     "torque that does not hold the arm": ("arm", ARM.widened(torque={"b": 0.5}), "torque of b .* limit at (most|least)"),
     "singularity margin no posture has": ("crane", CRANE.widened(singularity=Margin(motors=50.0)),
                                           "parallel singularity margin .* is .*, limit at least 50"),
@@ -100,11 +101,34 @@ def test_limits_that_contradict_themselves():
         designed("arm", limits=ARM.widened(torque={"d": 1.0}))
     with pytest.raises(UsageError, match=r"share of velocity: 1\.5, expected 0 < share <= 1"):
         Shares(velocity=1.5)
-    with pytest.raises(UsageError, match="clearance: no capsule 'x'"):
-        designed("arm", limits=ARM.widened(clearance=Clearance((), (("x", "y"),))))
+    with pytest.raises(UsageError, match="singularity: closure: robot 'arm' has no loops"):
+        designed("arm", limits=ARM.widened(singularity=Margin(closure=0.1)))
     rig = model_of("rig")
     with pytest.raises(UsageError, match="declares no platform; name a body"):
         Limits.of(rig.robot).widened(workspace=(Workspace(Sphere((0, 0, 0), 1.0)),)).check(rig.robot)
+
+
+def test_clearances_that_keep_nothing_or_name_nothing():
+    def ball(name: str, body: str = "rod") -> Capsule:
+        return Capsule(name, body, (0, 0, 0), (0.1, 0, 0), 0.1)
+
+    with pytest.raises(UsageError, match="clearance: no capsule 'x'; choose from a"):
+        Clearance((ball("a"),), (("a", "x"),))
+    with pytest.raises(UsageError, match="2 capsules are named 'a'"):
+        Clearance((ball("a"), ball("a", "upper")), (("a", "a"),))
+    with pytest.raises(UsageError, match="pair of 'a' and itself"):
+        Clearance((ball("a"),), (("a", "a"),))
+    with pytest.raises(UsageError, match="nothing is kept apart from capsule 'b'"):
+        Clearance((ball("a"), ball("b"), ball("c")), (("a", "c"),))
+    for floor, distance in ((0.0, 0.0), (None, 0.1)):
+        with pytest.raises(UsageError, match="clearance: no capsules"):
+            Clearance(floor=floor, distance=distance)
+    for clearance in (
+        Clearance((ball("a", "bod"),), floor=-1.0),
+        Clearance((ball("a"), ball("b", "bod")), (("a", "b"),)),
+    ):
+        with pytest.raises(UsageError, match=r"capsule '[ab]': no body 'bod'; .*did you mean 'rod'"):
+            designed("arm", limits=ARM.widened(clearance=clearance))
 
 
 STILL = """

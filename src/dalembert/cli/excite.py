@@ -118,6 +118,10 @@ def excite(
         raise UsageError("--channels says how to read a log, and no --given LOG is there; expected both or none")
     if payload_mass and not payload:
         raise UsageError(f"--payload-mass {payload_mass:g} without --payload, expected both or none")
+    if not 0.0 <= payload_mass < float("inf"):
+        raise UsageError(f"--payload-mass {payload_mass:g}: expected a mass [kg] that is not negative")
+    if random and warm is not None:
+        raise UsageError("--random and --warm: random motions start from nothing; expected one or the other")
     if not budget > 0.0:
         raise UsageError(f"--budget {budget:g}: expected a positive time [s]")
     options: dict[str, Any] = {
@@ -212,6 +216,9 @@ def _recorded(
 
     priors = [path for path in given if Path(path).suffix.lower() in (".yaml", ".yml")]
     files = [path for path in given if path not in priors]
+    for path in files:
+        if Path(path).name == "design.json" or (Path(path) / "design.json").is_file():
+            raise UsageError(f"--given {path}: a design, of which nothing is recorded yet; expected a log of its run")
     out: list[Prepared | Prior | Design] = []
     for path in priors:
         known = read_known(path, model.robot, model.parameters)

@@ -76,6 +76,8 @@ def design_excitation(
     if method not in ("optimise", "random"):
         raise UsageError(f"method {method!r}; {choices(method, ('optimise', 'random'))}")
     family, effort = family or Fourier(), effort or Effort()
+    if method == "random" and warm is not None:
+        raise UsageError("method 'random' with a motion to start from, expected one or the other")
     _check(family, repeat, noise.rate if isinstance(noise, Noise) else rate, speed)
     begun = time.monotonic()
     believed, unknown = beliefs_of(model, priors)

@@ -64,6 +64,25 @@ class Clearance:
     distance: float = 0.0
     floor: float | None = None
 
+    def __post_init__(self) -> None:
+        known = [capsule.name for capsule in self.capsules]
+        for name in known:
+            if known.count(name) > 1:
+                raise UsageError(f"clearance: {known.count(name)} capsules are named {name!r}, expected one")
+        for a, b in self.pairs:
+            for name in (a, b):
+                if name not in known:
+                    raise UsageError(f"clearance: no capsule {name!r}; {choices(name, known)}")
+            if a == b:
+                raise UsageError(f"clearance: pair of {a!r} and itself, expected two capsules")
+        if (self.floor is not None or self.distance) and not known:
+            raise UsageError("clearance: no capsules, expected what is kept apart or above the floor")
+        idle = [name for name in known if not any(name in pair for pair in self.pairs)]
+        if idle and self.floor is None:
+            raise UsageError(
+                f"clearance: nothing is kept apart from capsule {idle[0]!r}, expected a pair with it, or a floor"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Tilt:
@@ -131,6 +150,7 @@ class Limits:
         bodies = (BASE, *robot.body_names)
         named = [("workspace", w.body) for w in self.workspace if w.body]
         named += [(f"tilt {t.name!r}", body) for t in self.tilt for body in (t.a, t.b)]
+        named += [(f"capsule {c.name!r}", c.body) for c in self.clearance.capsules]
         for where, body in named:
             if body not in bodies:
                 raise UsageError(f"limits: {where}: no body {body!r}; {choices(body, bodies)}")
@@ -138,6 +158,8 @@ class Limits:
             raise UsageError(f"limits: workspace: robot {robot.name!r} declares no platform; name a body")
         if self.singularity is not None and self.singularity.platform is not None and robot.platform is None:
             raise UsageError(f"limits: singularity: robot {robot.name!r} declares no platform")
+        if self.singularity is not None and self.singularity.closure is not None and not robot.loops:
+            raise UsageError(f"limits: singularity: closure: robot {robot.name!r} has no loops")
 
     def widened(self, **changes: object) -> Limits:
         """The same limits with some fields replaced."""

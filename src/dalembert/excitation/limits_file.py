@@ -9,8 +9,9 @@ workspace:
   - {shape: box, lower: [-0.2, -0.2, 0], upper: [0.2, 0.2, 0.5], body: tool, point: [0, 0, 0.1]}
 singularity: {closure: 0.1, motors: 0.2, condition: 20}
 tilt: [{name: ball1, a: crank1, axis_a: y, b: rod1, axis_b: z, angle: 30 deg}]
-clearance: {floor: 0, distance: 0.02, capsules: [{name: arm, body: link2, start: [0, 0, 0], end: [0.2, 0, 0],
-            radius: 0.05}], pairs: [[arm, hand]]}
+clearance: {floor: 0, distance: 0.02, pairs: [[arm, hand]],
+            capsules: [{name: arm, body: link2, start: [0, 0, 0], end: [0.2, 0, 0], radius: 0.05},
+                       {name: hand, body: link6, start: [0, 0, 0], end: [0, 0, 0.1], radius: 0.04}]}
 """
 
 from __future__ import annotations

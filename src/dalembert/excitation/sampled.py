@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ __all__ = ["ros_trajectory", "table", "write_table"]
 
 Array = NDArray[np.float64]
 
+_SAME = 1e-6  # of a sample: what rounding adds to a duration of whole samples
 _KINDS = ("", "xd_", "xdd_")
 
 
 def table(model: Model, coordinates: tuple[str, ...], path: Callable[[Array], Any], duration: float, rate: float
           ) -> tuple[dict[str, Array], Motion]:  # fmt: skip
     """Columns ``t``, coordinates by name, their rates ``xd_ xdd_``, ``q_ qd_ qdd_`` of the motors; the motion."""
-    t = np.arange(round(duration * rate) + 1) / rate
+    t = np.arange(math.ceil(duration * rate - _SAME) + 1) / rate  # the last sample is at rest
     x, xd, xdd = path(t)
     motion = States(model).motion(x, xd, xdd)
     turns = model.robot.motor_map().T

@@ -26,10 +26,9 @@ class Infeasible(DalembertError):
 
 
 def _refuse(setup: Setup, where: str, tight: Tight) -> Infeasible:
-    over = tight.value > tight.bound
     return Infeasible(
         f"robot {setup.model.robot.name!r}: {where}: {tight.name} is {tight.value:.4g}, limit "
-        f"{'at most' if over else 'at least'} {tight.bound:.4g}: it cannot be met; widen this limit or move home"
+        f"{'at most' if tight.over else 'at least'} {tight.bound:.4g}: it cannot be met; widen this limit or move home"
     )
 
 
@@ -56,12 +55,10 @@ def centre_of(setup: Setup, rng: np.random.Generator) -> Array:
     candidates = [home, _middle(setup, home)]
     y = random_configurations(setup.model, _POSTURES, rng)
     x = y @ setup.model.position_map("independent").T
-    inside = [group.order for group in setup.linear]
-    for k, group in enumerate(setup.linear):
-        if inside[k] == 0:
+    for group in setup.linear:
+        if group.order == 0:
             values = x @ group.combinations.T
-            keep = ((values <= group.upper) & (values >= group.lower)).all(axis=1)
-            x = x[keep]
+            x = x[((values <= group.upper) & (values >= group.lower)).all(axis=1)]
     candidates += list(0.5 * (x[:20] + home))
     room = [_slack(setup, c) for c in candidates]
     best = int(np.argmax(np.minimum(room, 0.999)))
@@ -89,10 +86,11 @@ def random_start(setup: Setup, centre: Array, rng: np.random.Generator) -> Array
     shift = np.array([setup.family.draw(rng) for _ in range(setup.model.r)])
     shift = shift / _largest(setup, shift)[:, None]
     amplitude = rng.uniform(0.6, 0.95)
-    found = scaled_to_fit(rest, (amplitude * shift).ravel(), setup.coarse)
-    if found is None:
-        tight = setup.coarse.tightest(rest)[0]
-        raise _refuse(setup, "moving from the centre of the limits", tight)
+    shift = (amplitude * shift).ravel()
+    found = scaled_to_fit(rest, shift, setup.coarse)
+    if found is None:  # what stops the smallest motion tried stops them all
+        tight = setup.coarse.tightest(rest + 0.5**_HALVINGS * shift)[0]
+        raise _refuse(setup, "moving ever so little", tight)
     return rest + 0.9 * (found - rest)
 
 

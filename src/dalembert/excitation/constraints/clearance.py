@@ -14,11 +14,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.errors import UsageError, choices
+from dalembert.errors import UsageError
 from dalembert.excitation.constraints.source import Array, Slopes
 from dalembert.excitation.states import Motion
 from dalembert.model import Model
-from dalembert.robot import BASE, Anchor
+from dalembert.robot import Anchor
 from dalembert.robot.geometry import Placement, Vector
 from dalembert.symbolic import SX
 
@@ -50,12 +50,6 @@ class ClearanceBounds:
     ) -> None:
         self.model = model
         known = [c.name for c in capsules]
-        for name in (name for pair in pairs for name in pair):
-            if name not in known:
-                raise UsageError(f"clearance: no capsule {name!r}; {choices(name, known)}")
-        for c in capsules:
-            if c.body != BASE and c.body not in model.robot.body_names:
-                raise UsageError(f"capsule {c.name!r}: no body {c.body!r}; {choices(c.body, model.robot.body_names)}")
         self.pairs = tuple((known.index(a), known.index(b)) for a, b in pairs)
         self.names = tuple(f"clearance of {a} and {b} [m]" for a, b in pairs)
         self.radii = np.array([capsules[a].radius + capsules[b].radius for a, b in self.pairs])

@@ -60,7 +60,7 @@ class Grid:
 class Tight:
     """The limit kept by least: its name, the value, the bound, the time, and the slack in units of its range.
 
-    ``alone``: there is no bound on the other side.
+    ``over``: it is an upper bound; ``alone``: there is none on the other side.
     """
 
     name: str
@@ -68,12 +68,13 @@ class Tight:
     bound: float
     time: float
     slack: float
-    alone: bool = False
+    over: bool
+    alone: bool
 
     @property
     def used(self) -> float:
         """Share of the limit that is used, 1 where it is reached; of a least value, what is asked over what is."""
-        if self.alone and self.bound > 0.0 and self.value > self.bound:
+        if self.alone and not self.over and self.value > self.bound > 0.0:
             return self.bound / self.value
         return 1.0 - min(self.slack, 1.0)
 
@@ -171,14 +172,14 @@ class Slacks:
         for k, value in enumerate(self.quantities(z)):
             lower, upper = self._bounds(k)
             for i, name in enumerate(self.groups[k].names):
-                for bound, room in ((upper[i], upper[i] - value[:, i]), (lower[i], value[:, i] - lower[i])):
+                alone = not np.isfinite(upper[i] - lower[i])
+                for over, bound in ((True, float(upper[i])), (False, float(lower[i]))):
                     if np.isfinite(bound):
+                        room = bound - value[:, i] if over else value[:, i] - bound
                         at = int(room.argmin())
                         slack = float(room[at] / self.sizes[k][i])
-                        alone = not np.isfinite(upper[i] - lower[i])
-                        found.append(
-                            Tight(name, float(value[at, i]), float(bound), float(self.grid.times[at]), slack, alone)
-                        )  # fmt: skip
+                        time = float(self.grid.times[at])
+                        found.append(Tight(name, float(value[at, i]), bound, time, slack, over, alone))
         return sorted(found, key=lambda tight: tight.slack)
 
     def worst(self, z: Array) -> list[Array]:
