@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from dalembert.errors import UsageError
 from dalembert.identification.identify import identify
 from dalembert.logs import read_log
 from dalembert.model import build_model
@@ -154,7 +155,7 @@ def run() -> list[dict[str, object]]:
     import figaroh.identification.base_identification  # noqa: F401  # its seconds of imports are not counted
 
     if not LOG.is_file():
-        raise SystemExit(f"bench figaroh: the log is not here: {LOG}")
+        raise UsageError(f"bench figaroh: no log {LOG}, expected the TX40's of the plan beside the checkout")
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

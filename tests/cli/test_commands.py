@@ -135,6 +135,13 @@ WRONG = [
 ]
 
 
+def test_a_benchmark_without_its_peer_says_where_to_get_it(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "figaroh", None)
+    result = CliRunner().invoke(app, ["bench", "figaroh"])
+    assert isinstance(result.exception, DalembertError)
+    assert "'figaroh' is not installed" in str(result.exception) and "--extra bench" in str(result.exception)
+
+
 @pytest.mark.parametrize(("words", "expected"), WRONG)
 def test_a_mistake_is_one_line_that_names_the_choices(words: list[str], expected: str) -> None:
     result = CliRunner().invoke(app, words)

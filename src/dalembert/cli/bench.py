@@ -33,21 +33,43 @@ def _load(path: Path) -> Any:
     return module
 
 
+def _measured(name: str, path: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Title and rows of a benchmark; an error that says how to get what it lacks."""
+    try:
+        module = _load(path)
+        return module.TITLE, module.run()
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "dalembert":
+            raise
+        raise UsageError(
+            f"bench {name}: {error.name!r} is not installed, expected the peers of the extra 'bench': "
+            f"uv run --extra bench dalembert bench {name}"
+        ) from None
+
+
 def bench(
     only: Annotated[list[str] | None, typer.Argument(help="benchmarks to run (default: all)")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print speeds relative to a peer measured in the same run on this machine."""
     known = {path.stem.removeprefix("bench_"): path for path in sorted(_folder().glob("bench_*.py"))}
-    data = {}
-    tables = []
-    for name in only or known:
+    for name in only or ():
         if name not in known:
             raise UsageError(f"bench: no benchmark {name!r}; {choices(name, known)}")
+    data, tables, lacking = {}, [], []
+    for name in only or known:
         note(f"bench {name} ...")
-        module = _load(known[name])
-        rows = module.run()
+        try:
+            title, rows = _measured(name, known[name])
+        except UsageError as error:
+            lacking.append(str(error))
+            continue
         data[name] = rows
         columns = list(rows[0]) if rows else []
-        tables.append(table(f"{name}: {module.TITLE}", columns, [list(row.values()) for row in rows]))
-    emit(as_json, data, *tables)
+        tables.append(table(f"{name}: {title}", columns, [list(row.values()) for row in rows]))
+    if tables:
+        emit(as_json, data, *tables)
+    if lacking and only:
+        raise UsageError("; ".join(lacking))
+    for text in lacking:
+        note(f"left out: {text}")
