@@ -39,10 +39,11 @@ def _measured(name: str, path: Path) -> tuple[str, list[dict[str, Any]]]:
         module = _load(path)
         return module.TITLE, module.run()
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "dalembert":
+        package = (error.name or "").partition(".")[0]
+        if package == "dalembert":
             raise
         raise UsageError(
-            f"bench {name}: {error.name!r} is not installed, expected the peers of the extra 'bench': "
+            f"bench {name}: {package!r} is not installed, expected the peers of the extra 'bench': "
             f"uv run --extra bench dalembert bench {name}"
         ) from None
 
