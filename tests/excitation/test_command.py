@@ -121,6 +121,8 @@ def test_payload_runs(folder):
     assert data["runs"]["loaded"]["payload"] == "payload"
     assert data["runs"]["loaded"]["criterion"]["name"] == "chosen"
     assert {f.name for f in Path("out").iterdir()} == {"empty", "loaded"}
+    empty, loaded = data["runs"].values()
+    assert empty["noise"]["sigma"] == loaded["noise"]["sigma"]  # of the same drives, assumed once
 
 
 @pytest.mark.parametrize(
@@ -130,6 +132,7 @@ def test_payload_runs(folder):
         (("--random", "3", "--warm", "."), "--random and --warm"),
         (("--given", "design.json"), "--given design.json: a design, of which nothing is recorded yet"),
         (("--given", "."), "--given .: a design"),
+        (("--output", "design.json"), "--output design.json: a file, expected a folder"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_before_a_search(folder, options, found):

@@ -145,7 +145,7 @@ def test_report_in_words(written):
 
 
 def test_files_appear_whole_or_not_at_all(tmp_path, monkeypatch):
-    """A disk that fills up in the middle of a table leaves no part of it."""
+    """A disk that fills up in the middle of a table leaves nothing, nor do a file where the folder should be and a rate of no use."""
     import pyarrow.parquet as parquet
 
     def full(table, where):
@@ -155,7 +155,15 @@ def test_files_appear_whole_or_not_at_all(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "write_table", full)
     with pytest.raises(ExportError, match="No space left"):
         write_design(design_of("arm"), tmp_path, rate=RATE)
-    assert not [f for f in tmp_path.iterdir() if "part" in f.name or f.suffix == ".parquet"]
+    assert not list(tmp_path.iterdir())
+    monkeypatch.undo()
+    (tmp_path / "file").touch()
+    with pytest.raises(ExportError, match="file is not a folder"):
+        write_design(design_of("arm"), tmp_path / "file", rate=RATE)
+    for rate in (0.0, -1.0, np.nan, 1e9):
+        with pytest.raises(UsageError, match=r"rate .* Hz, expected a positive one"):
+            write_design(design_of("arm"), tmp_path / "new", rate=rate)
+    assert {f.name for f in tmp_path.iterdir()} == {"file"}
 
 
 # --- limits and noise files ------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from tests.excitation.designs import QUICK, designed
+from tests.excitation.designs import QUICK, design_of, designed
 from tests.excitation.robots import arm, crane, model_of
 
 from dalembert.cli.main import run
@@ -29,7 +30,7 @@ from dalembert.excitation import (
     design_excitation,
 )
 from dalembert.model import build_model
-from dalembert.robot import Limit
+from dalembert.robot import Limit, load_robot
 
 ARM, CRANE = Limits.of(arm()), Limits.of(crane())
 
@@ -106,6 +107,27 @@ def test_limits_that_contradict_themselves():
     rig = model_of("rig")
     with pytest.raises(UsageError, match="declares no platform; name a body"):
         Limits.of(rig.robot).widened(workspace=(Workspace(Sphere((0, 0, 0), 1.0)),)).check(rig.robot)
+
+
+def test_settings_that_make_no_sense():
+    design = design_of("arm")
+    nan = np.full_like(design.coefficients, np.nan)
+    for options, found in (
+        ({"warm": design, "family": BSpline(5, 3.0)}, "design to start from: fourier of .*, expected b-spline of"),
+        ({"warm": nan}, "coefficients to start from: some are not finite"),
+        ({"warm": design, "method": "random"}, "method 'random' with a motion to start from"),
+        ({"method": "random", "candidates": 0}, "candidates 0, expected at least one"),
+        ({"repeat": 1.5}, "repeat 1.5, expected a whole number"),
+        ({"priors": [np.full(len(design.model.parameters), np.nan)]}, "prior: value of XX_column is nan"),
+        ({"criterion": "chosen", "parameters": "Q*"}, r"'Q\*' matches no base parameter"),
+    ):
+        with pytest.raises(UsageError, match=found):
+            designed("arm", **options)
+
+
+def test_too_few_unknowns_to_tell_parameters_apart():
+    with pytest.raises(Infeasible, match="cannot be told apart by it, nor by what is given; take more harmonics"):
+        design_excitation(build_model(load_robot("scara")), PointToPoint(1, 8.0), noise=1.0, effort=QUICK)
 
 
 def test_clearances_that_keep_nothing_or_name_nothing():

@@ -109,6 +109,8 @@ def excite(
     """Design a motion that shows the dynamic parameters best within the robot's limits."""
     from dalembert.excitation import Effort, Limits, design_excitation, read_coefficients, read_limits, read_noise
 
+    if output is not None and output.exists() and not output.is_dir():
+        raise UsageError(f"--output {output}: a file, expected a folder")
     chosen = _family(family, harmonics, duration)
     described = load(robot, settings)
     model = model_of(described, quiet=True) if coordinates is None else _planned(described, coordinates)
@@ -145,7 +147,8 @@ def excite(
         if payload:
             aim = "logdet" if criterion == "chosen" else criterion  # there is no payload to choose yet
             first = design(given=known, criterion=aim, parameters=())
-            second = design(given=[*known, first], payload="payload", payload_mass=payload_mass)
+            same = first.noise  # of the same drives, also where it is assumed
+            second = design(given=[*known, first], noise=same, payload="payload", payload_mass=payload_mass)
             runs = {"empty": first, "loaded": second}
         else:
             runs = {"": design(given=known)}

@@ -37,6 +37,9 @@ class Belief:
         names = model.parameters
         if not isinstance(item, Prior | Known):
             values = model.vector(item)
+            for name, value in zip(names, values, strict=True):
+                if not np.isfinite(value):
+                    raise UsageError(f"prior: value of {name} is {value}, expected a finite number")
             return cls(names, values, values, values)
         known = Known(item) if isinstance(item, Prior) else item
         given = known.constraints.resolve(names)

@@ -19,6 +19,7 @@ from dalembert.excitation.fourier import Fourier
 from dalembert.excitation.limits import Limits
 from dalembert.excitation.noise import Noise
 from dalembert.excitation.result import Design
+from dalembert.excitation.sampled import MOST_SAMPLES
 from dalembert.excitation.search import Effort, Found, Watch, best_of_random, optimise
 from dalembert.excitation.task import Task
 from dalembert.identification.factor import one_thread
@@ -32,7 +33,6 @@ __all__ = ["Method", "design_excitation"]
 
 Method = Literal["optimise", "random"]
 _MOST_CORNERS = 1000  # of a period: 500 harmonics
-_MOST_SAMPLES = 2e7  # of the record: five and a half hours at 1 kHz
 FREE_PERIODS = (1, 2, 3, 4)  # periods in the record that are tried when the base frequency is free
 
 
@@ -41,7 +41,7 @@ def design_excitation(
     family: Family | None = None,
     *,
     criterion: str | Criterion = "logdet",
-    parameters: Sequence[str] = (),
+    parameters: str | Sequence[str] = (),
     limits: Limits | None = None,
     noise: Noise | float | Sequence[float] | None = None,
     rate: float = 1000.0,
@@ -76,6 +76,8 @@ def design_excitation(
     if method not in ("optimise", "random"):
         raise UsageError(f"method {method!r}; {choices(method, ('optimise', 'random'))}")
     family, effort = family or Fourier(), effort or Effort()
+    if candidates < 1:
+        raise UsageError(f"candidates {candidates}, expected at least one")
     if method == "random" and warm is not None:
         raise UsageError("method 'random' with a motion to start from, expected one or the other")
     _check(family, repeat, noise.rate if isinstance(noise, Noise) else rate, speed)
@@ -89,7 +91,7 @@ def design_excitation(
     ).weighed(noise, rate)  # fmt: skip
     task = replace(task, notes=(*unknown, *task.notes))
     wanted = criterion_of(criterion, parameters)
-    start = _start(warm)
+    start = _start(warm, model, family)
     periods = FREE_PERIODS if free_frequency else (1,)
     share = replace(effort, budget=effort.budget / len(periods))
     best: tuple[Found, Task, int] | None = None
@@ -112,24 +114,33 @@ def design_excitation(
 
 def _check(family: Family, repeat: int, rate: float, speed: float) -> None:
     """Refuse what no machine can search or record."""
-    if repeat < 1:
-        raise UsageError(f"repeat {repeat}, expected at least one period")
+    if repeat < 1 or repeat != int(repeat):
+        raise UsageError(f"repeat {repeat}, expected a whole number of periods, at least one")
     if family.corners > _MOST_CORNERS:
         name = family.describe()["family"]
         raise UsageError(f"{name}: {family.corners} corners in a period, expected at most {_MOST_CORNERS}")
-    if not repeat * family.duration * rate <= _MOST_SAMPLES:
+    if not repeat * family.duration * rate <= MOST_SAMPLES:
         raise UsageError(
-            f"{repeat} periods of {family.duration:g} s at {rate:g} Hz, expected at most {_MOST_SAMPLES:.0e} samples"
+            f"{repeat} periods of {family.duration:g} s at {rate:g} Hz, expected at most {MOST_SAMPLES:.0e} samples"
         )
     if not 0.0 <= speed < np.inf:
         raise UsageError(f"speed {speed:g}, expected a weight that is not negative")
 
 
-def _start(warm: Design | ArrayLike | None) -> Array | None:
+def _start(warm: Design | ArrayLike | None, model: Model, family: Family) -> Array | None:
     """Coefficients (r, m) to start from."""
     if warm is None:
         return None
-    return warm.coefficients if isinstance(warm, Design) else np.asarray(warm, dtype=float)
+    if not isinstance(warm, Design):
+        start = np.asarray(warm, dtype=float)
+        if not np.isfinite(start).all():
+            raise UsageError("coefficients to start from: some are not finite, expected numbers")
+        return start
+    found = warm.family.describe()["family"], ", ".join(warm.coordinates)
+    wanted = family.describe()["family"], ", ".join(model.independent)
+    if found != wanted:
+        raise UsageError("design to start from: {} of {}, expected {} of {}".format(*found, *wanted))
+    return warm.coefficients
 
 
 def _loaded(model: Model, payload: str, mass: float) -> Model:

@@ -13,9 +13,9 @@ import numpy as np
 from dalembert.errors import UsageError
 from dalembert.excitation.family import Family
 from dalembert.excitation.result import Design
-from dalembert.excitation.sampled import ros_trajectory, table, write_table
+from dalembert.excitation.sampled import MOST_SAMPLES, ros_trajectory, table, write_table
 from dalembert.model import Model
-from dalembert.robot.interchange import write_atomically
+from dalembert.robot.interchange import whole_files
 
 __all__ = ["design_data", "read_coefficients", "report_text", "write_design"]
 
@@ -141,16 +141,25 @@ def read_coefficients(folder: str | Path, model: Model, family: Family) -> np.nd
 
 
 def write_design(design: Design, folder: str | Path, rate: float | None = None) -> list[Path]:
-    """Write design.json, trajectory.csv, .parquet and .ros.json, report.md into a folder, made if there is none."""
+    """Write design.json, trajectory.csv, .parquet and .ros.json, report.md into a folder, made if there is none.
+
+    All or none of them. ``rate`` [Hz] of the samples, that of the noise unless given.
+    """
     folder = Path(folder)
-    columns, _ = table(design.model, design.coordinates, design.ride, design.duration, rate or design.noise.rate)
-    folder.mkdir(parents=True, exist_ok=True)
+    rate = design.noise.rate if rate is None else rate
+    if not 0.0 < rate * design.duration <= MOST_SAMPLES:
+        raise UsageError(f"rate {rate:g} Hz, expected a positive one with at most {MOST_SAMPLES:.0e} samples")
+    columns, _ = table(design.model, design.coordinates, design.ride, design.duration, rate)
     texts = {
         "design.json": json.dumps(design_data(design), ensure_ascii=False, indent=1) + "\n",
         "report.md": report_text(design),
         "trajectory.ros.json": json.dumps(ros_trajectory(design.model, columns), ensure_ascii=False) + "\n",
     }
-    for name, text in texts.items():
-        write_atomically(folder / name, text)
-    tables = [write_table(columns, folder / f"trajectory{suffix}") for suffix in (".csv", ".parquet")]
-    return [*(folder / name for name in texts), *tables]
+    files = [folder / name for name in (*texts, "trajectory.csv", "trajectory.parquet")]
+    with whole_files(*files) as drafts:
+        folder.mkdir(parents=True, exist_ok=True)
+        for draft, text in zip(drafts, texts.values(), strict=False):
+            draft.write_text(text, encoding="utf-8")
+        for draft in drafts[len(texts) :]:
+            write_table(columns, draft)
+    return files

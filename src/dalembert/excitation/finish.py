@@ -44,7 +44,7 @@ def finished(found: Found, task: Task, repeat: int, criterion: Criterion, method
         noise=task.noise, criterion=criterion.name, meaning=criterion.meaning,
         value=criterion.value(total, context)[0], criteria=_criteria(total, context), parameters=expected,
         margins=margins, information=own, search=record, payload=task.payload,
-        notes=(*model.notes, *task.notes, *notes, *_slow(margins)),
+        notes=(*model.notes, *task.notes, *found.notes, *notes, *_slow(margins)),
     )  # fmt: skip
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from dalembert.excitation.states import Motion, States
 from dalembert.model import Model
-from dalembert.robot.interchange import whole_files
 
-__all__ = ["ros_trajectory", "table", "write_table"]
+__all__ = ["MOST_SAMPLES", "ros_trajectory", "table", "write_table"]
 
 Array = NDArray[np.float64]
 
+MOST_SAMPLES = 2e7  # of a table: five and a half hours at 1 kHz
 _SAME = 1e-6  # of a sample: what rounding adds to a duration of whole samples
 _KINDS = ("", "xd_", "xdd_")
 
@@ -38,14 +38,7 @@ def table(model: Model, coordinates: tuple[str, ...], path: Callable[[Array], An
     return out, motion
 
 
-def _written(path: Path, write: Callable[[Path], object]) -> Path:
-    """A file that appears when it is complete."""
-    with whole_files(path) as (draft,):
-        write(draft)
-    return path
-
-
-def write_table(columns: Mapping[str, Array], path: Path) -> Path:
+def write_table(columns: Mapping[str, Array], path: Path) -> None:
     """The columns as .csv or .parquet, all digits kept."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
@@ -53,15 +46,11 @@ def write_table(columns: Mapping[str, Array], path: Path) -> Path:
 
     data = pa.table({name: pa.array(values) for name, values in columns.items()})
     if path.suffix == ".parquet":
-        return _written(path, lambda part: parquet.write_table(data, part))
-    options = arrow_csv.WriteOptions(include_header=False)
-
-    def write(part: Path) -> None:
-        with part.open("wb") as stream:
-            stream.write((",".join(columns) + "\n").encode())
-            arrow_csv.write_csv(data, stream, write_options=options)
-
-    return _written(path, write)
+        parquet.write_table(data, path)
+        return
+    with path.open("wb") as stream:
+        stream.write((",".join(columns) + "\n").encode())
+        arrow_csv.write_csv(data, stream, write_options=arrow_csv.WriteOptions(include_header=False))
 
 
 def ros_trajectory(model: Model, columns: Mapping[str, Array]) -> dict[str, object]:

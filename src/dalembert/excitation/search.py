@@ -79,6 +79,7 @@ class Found:
     seconds: float
     history: tuple[tuple[float, float], ...]
     reason: str
+    notes: tuple[str, ...]
 
 
 class _Best:
@@ -92,6 +93,7 @@ class _Best:
         self.finished = self.iterations = 0
         self.history: list[tuple[float, float]] = []
         self.reason = ""
+        self.notes: list[str] = []
 
     def offer(self, value: float, z: Array, iterations: int, reason: str) -> None:
         with self.lock:
@@ -123,7 +125,10 @@ class _Best:
     def found(self) -> Found:
         assert self.z is not None
         seconds = time.monotonic() - self.begun
-        return Found(self.z, self.value, self.iterations, self.finished, seconds, tuple(self.history), self.reason)
+        return Found(
+            self.z, self.value, self.iterations, self.finished, seconds, tuple(self.history), self.reason,
+            tuple(self.notes),
+        )  # fmt: skip
 
 
 def optimise(
@@ -170,8 +175,7 @@ def optimise(
         raise failures[0]
     if best.z is None:
         raise Infeasible(
-            f"robot {setup.model.robot.name!r}: none of {best.finished} motions could be used: {best.reason}; widen "
-            f"this limit, or try more starts"
+            f"robot {setup.model.robot.name!r}: none of {best.finished} motions could be used: {best.reason}"
         )
     return best.found()
 
@@ -192,6 +196,7 @@ def _warm_start(setup: Setup, objective: Objective, centre: Array, warm: Array, 
     rest = setup.still(centre)
     kept = scaled_to_fit(rest, warm - rest, setup.fine, 0.0)
     if kept is None or not setup.closes(kept):
+        best.notes.append("the motion to start from cannot be brought within the limits: a random one took its place")
         return None
     value, _ = setup.problem(objective).objective(kept)
     if np.isfinite(value):
@@ -220,9 +225,11 @@ def _one(
     except ClosureError as error:  # between the points it was searched on
         finished, more = str(error), 0
     if isinstance(finished, str):
-        best.refuse(finished)
+        best.refuse(f"{finished}; widen this limit, or try more starts")
     elif not np.isfinite(finished.value):
-        best.refuse("some base parameters cannot be told apart by it, nor by what is given")
+        best.refuse(
+            "some base parameters cannot be told apart by it, nor by what is given; take more harmonics (pieces, stops)"
+        )
     else:
         best.offer(finished.value, finished.z, iterations + more, outcome.reason)
 

@@ -39,8 +39,9 @@ CRITERIA: Mapping[str, Callable[[], Criterion]] = {
 _SHARPNESS = (4.0, 12.0, 40.0, 120.0)  # eigenvalue norms are sharpened step by step: p = 120 alone stalls early
 
 
-def criterion_of(name: str | Criterion, patterns: Sequence[str] = ()) -> Criterion:
-    """A criterion by its name; ``chosen`` takes the names of parameters."""
+def criterion_of(name: str | Criterion, patterns: str | Sequence[str] = ()) -> Criterion:
+    """A criterion by its name; ``chosen`` takes the name of a parameter, or several."""
+    patterns = (patterns,) if isinstance(patterns, str) else patterns
     if not isinstance(name, str):
         return name
     if name == "chosen" or patterns:
