@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.excitation.designs import FAMILIES, QUICK, design_of, designed, used
+from tests.excitation.designs import FAMILIES, QUICK, design_of, designed, limits_of, used
 from tests.excitation.robots import crane, model_of, rig
 from tests.helpers.pinocchio_bridge import to_pinocchio
 from tests.helpers.robots import effort_values
 
-from dalembert.excitation import Capsule, Clearance, Limits, Margin, Shares, Tilt, design_excitation
+from dalembert.excitation import Capsule, Clearance, Limits, Margin, PointToPoint, Shares, Tilt, design_excitation
 from dalembert.excitation.constraints.singularity import singularity_at
 from dalembert.model import build_model
 from dalembert.motion import Closer, singularity_margins
@@ -64,6 +64,15 @@ def test_torque_up_to_the_instant_a_motor_turns_back():
     bound = design.limits.shares.torque * np.array([design.limits.torque[name] for name in model.robot.motor_names])
     shares = np.abs(model.inverse_dynamics(motion.y, motion.yd, motion.ydd)) / bound
     assert 0.97 < shares.max() <= 1.0 + ROUNDING
+
+
+def test_torque_where_motors_stand_still_between_two_moves():
+    """Friction turns round in two steps there, at a sample and after it: neither is taken for torque still to come."""
+    limits = limits_of("arm")
+    dry = model_of("arm").robot.nominal["Fc_a"]
+    bound = 1.6 * dry / limits.shares.torque  # less than friction and its jump together
+    design = designed("arm", family=PointToPoint(3, 8.0), limits=limits.widened(torque={"a": bound}))
+    assert 0.9 < used(design)["torque of a"] <= 1.0 + ROUNDING
 
 
 def test_margins_are_those_of_the_record():

@@ -250,8 +250,8 @@ def _repaired(
         for margin, part in zip(setup.coarse.margins, lacking, strict=True):
             margin += 1.05 * part
         inner = scaled_to_fit(rest, z - rest, setup.coarse, 1e-9)
-        if inner is None:
-            return _broken(setup, z), used
+        if inner is None:  # too much taken off to move at all: made smaller instead
+            break
         mu = _GAP / max(setup.coarse.count, 1)
         outcome = minimise(
             setup.problem(objective), rest + 0.999 * (inner - rest), Stop(_GAP, 1e-4, iterations, deadline), mu=mu

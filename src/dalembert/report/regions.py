@@ -13,6 +13,7 @@ __all__ = ["region_lines"]
 Array = NDArray[np.float64]
 
 _TURN = np.linspace(0.0, 2.0 * np.pi, 73)
+_WIDEST = 0.75  # of the box's diagonal: radius a cone is drawn to
 _RIBS = 4  # lines along a cylinder or cone
 
 
@@ -37,6 +38,7 @@ def region_lines(region: Region, low: Array, high: Array) -> list[Array]:
         case Cone():
             axis, apex = _unit(region.axis), np.asarray(region.apex, dtype=float)
             height = max(float((middle - apex) @ axis) + size / 2.0, size / 4.0)
+            height = min(height, _WIDEST * size / np.tan(region.angle))
             ring = _circle(apex + height * axis, axis, height * np.tan(region.angle))
             return [ring, *_ribs(np.broadcast_to(apex, ring.shape), ring)]
         case HalfSpace():

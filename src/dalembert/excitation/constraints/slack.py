@@ -269,17 +269,23 @@ def _bulge(value: Array) -> Array:
     """How far a quantity (n, k) can reach beyond its samples: an eighth of its second difference where it is smooth,
     the least of three neighbours, as a jump (dry friction) spoils two of them.
 
-    Beside a jump it may go on as it came until just before: by a step of its own side, the lesser of two, as one may be
-    the jump.
+    Beside a jump it may go on as it came until just before: by a step of its own side, the least of three, as one may be
+    the jump, or two where a motor stands still at a sample.
     """
-    if len(value) < 5:
+    if len(value) < 7:
         return np.zeros_like(value)
     step = np.abs(np.diff(value, axis=0))
-    second = np.abs(value[2:] - 2.0 * value[1:-1] + value[:-2])
-    least = np.minimum(np.minimum(second[2:], second[1:-1]), second[:-2])
-    onward = np.maximum(np.minimum(step[:-3], step[1:-2]), np.minimum(step[2:-1], step[3:])) + least
-    out = np.where(second[1:-1] > _JUMP * least, onward, least / 8.0)
-    return np.asarray(np.pad(out, ((2, 2), (0, 0)), mode="edge"))
+    second = np.abs(np.diff(value, 2, axis=0))
+    least = _least_of_three(second)[1:-1]
+    own = _least_of_three(step)
+    onward = np.maximum(own[:-3], own[3:]) + least
+    out = np.where(second[2:-2] > _JUMP * least, onward, least / 8.0)
+    return np.asarray(np.pad(out, ((3, 3), (0, 0)), mode="edge"))
+
+
+def _least_of_three(value: Array) -> Array:
+    """Of each three successive rows (n - 2, k)."""
+    return np.asarray(np.minimum(np.minimum(value[2:], value[1:-1]), value[:-2]))
 
 
 def _size(lower: Array, upper: Array) -> Array:
