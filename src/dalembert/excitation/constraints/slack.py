@@ -269,8 +269,8 @@ def _bulge(value: Array) -> Array:
     """How far a quantity (n, k) can reach beyond its samples: an eighth of its second difference where it is smooth,
     the least of three neighbours, as a jump (dry friction) spoils two of them.
 
-    Beside a jump it may go on as it came until just before: by a step of its own side, the least of three, as one may be
-    the jump, or two where a motor stands still at a sample.
+    Beside a jump it may go on as it came until just before: by a step of its own side, the least of three, as one may
+    be the jump, or two where a motor stands still at a sample.
     """
     if len(value) < 7:
         return np.zeros_like(value)
