@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 import time
@@ -38,6 +39,7 @@ __all__ = [
 # No markup: what is printed has units and paths in brackets, "velocity of m1 [rad/s]", which are no styles.
 _err = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
 _out = Console(soft_wrap=True, highlight=False, markup=False)
+_ENDLESS = 10_000  # characters: no table is as wide
 
 RobotName = Annotated[str, typer.Argument(help="catalog name (see 'dalembert robots') or a .yaml, .urdf, .xml file")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object on standard output")]
@@ -115,6 +117,9 @@ def emit(as_json: bool, data: Mapping[str, Any], *shown: RenderableType) -> None
     if as_json:
         sys.stdout.write(json.dumps(plain(data), ensure_ascii=False) + "\n")
         return
+    # a file or another program has no width that a table would have to fit
+    if not _out.is_terminal and "COLUMNS" not in os.environ:
+        _out.width = _ENDLESS
     for item in shown:
         _out.print(item)
 
