@@ -109,6 +109,17 @@ def test_limits_that_contradict_themselves():
         Limits.of(rig.robot).widened(workspace=(Workspace(Sphere((0, 0, 0), 1.0)),)).check(rig.robot)
 
 
+def test_motors_that_are_held_back_by_their_joints_are_limited():
+    """Motor a turns with its joint, b with two joints: what limits those limits it, times its ratios."""
+    robot, limits = arm(), ARM.widened(torque={})
+    a, b, c = robot.motors
+    assert [limits.motor_rate(m, "acceleration") for m in (a, b, c)] == pytest.approx([25.0, 20.0 + 2 * 6.0, 5 * 6.0])
+    assert limits.motor_rate(b, "velocity") == 3.5  # its own
+    loose = moved(limits, reach=replace(limits.motion["reach"], acceleration=float("inf")))
+    notes = [n for own in (limits, loose) for n in designed("arm", limits=own).notes if "is limited" in n]
+    assert notes == ["neither acceleration nor torque of b, c is limited: only the velocity keeps them down"]
+
+
 def test_settings_that_make_no_sense():
     design = design_of("arm")
     nan = np.full_like(design.coefficients, np.nan)

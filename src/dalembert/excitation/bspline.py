@@ -29,7 +29,9 @@ class BSpline:
 
     def __post_init__(self) -> None:
         if self.pieces < 2 or not self.duration > 0.0:
-            raise UsageError(f"B-spline: {self.pieces} pieces in {self.duration} s, expected 2 in a positive time")
+            raise UsageError(
+                f"B-spline: {self.pieces} pieces in {self.duration} s, expected at least 2 in a positive time"
+            )
 
     @property
     def _free(self) -> int:

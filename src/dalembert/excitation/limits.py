@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal
 
 from dalembert.errors import UsageError, choices
 from dalembert.excitation.constraints.clearance import Capsule
 from dalembert.excitation.workspace import Region
-from dalembert.robot import BASE, Limit, Robot
+from dalembert.robot import BASE, Limit, Motor, Robot
 from dalembert.robot.geometry import Vector
 
 __all__ = ["Clearance", "Limits", "Margin", "Shares", "Tilt", "Workspace"]
@@ -160,6 +161,11 @@ class Limits:
             raise UsageError(f"limits: singularity: robot {robot.name!r} declares no platform")
         if self.singularity is not None and self.singularity.closure is not None and not robot.loops:
             raise UsageError(f"limits: singularity: closure: robot {robot.name!r} has no loops")
+
+    def motor_rate(self, motor: Motor, kind: Literal["velocity", "acceleration"]) -> float:
+        """Largest velocity or acceleration a motor can have: its own limit, or what its coordinates' leave it."""
+        own, *turned = (getattr(self.motion.get(name, Limit()), kind) for name in (motor.name, *dict(motor.turns)))
+        return float(min(own, sum(abs(ratio) * most for (_, ratio), most in zip(motor.turns, turned, strict=True))))
 
     def widened(self, **changes: object) -> Limits:
         """The same limits with some fields replaced."""

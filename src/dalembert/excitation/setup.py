@@ -166,9 +166,7 @@ class _Search:
 def _speed(setup: Setup, yd: Array) -> tuple[float, Array]:
     """RMS of the motors' speeds over their limits, and its gradient by yd [Gnad24, eq. 9]."""
     robot = setup.model.robot
-    largest = [
-        setup.limits.motion[name].velocity if name in setup.limits.motion else np.inf for name in robot.motor_names
-    ]
+    largest = [setup.limits.motor_rate(motor, "velocity") for motor in robot.motors]
     size = np.where(np.isfinite(largest), largest, 1.0)
     rows = robot.motor_map() / size[:, None]
     speed = yd @ rows.T

@@ -196,10 +196,10 @@ def _check_duration(setup: Setup) -> None:
 def _unlimited(model: Model, limits: Limits) -> tuple[str, ...]:
     """Motors of which neither acceleration nor torque is limited."""
     free = [
-        name
-        for name in model.robot.motor_names
-        if not np.isfinite(limits.torque.get(name, np.inf))
-        and (name not in limits.motion or not np.isfinite(limits.motion[name].acceleration))
+        motor.name
+        for motor in model.robot.motors
+        if not np.isfinite(limits.torque.get(motor.name, np.inf))
+        and not np.isfinite(limits.motor_rate(motor, "acceleration"))
     ]
     if not free or model.dynamics.assembly.rows:
         return ()
