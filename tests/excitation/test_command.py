@@ -107,7 +107,7 @@ def test_priors_bound_torques_and_inform(folder):
     Path("known.yaml").write_text('scale: {"Fv_*": 1e-4, "Fc_*": 1e-4}\n')
     Path("limits.yaml").write_text("torque: {m1: 25, m2: 12}\n")
     bounded = excite("-o", "a", "--prior", "loose.yaml", "--limits", "limits.yaml", "--noise", _noise())
-    assert any("at most" in m["limit"] for m in bounded["margins"])
+    assert any("at its highest" in m["limit"] for m in bounded["margins"])
     plain, known = (excite("-o", d, "--noise", _noise(), *w) for d, w in (("b", ()), ("c", ("--given", "known.yaml"))))
     sigma = {p["name"]: (p["sigma"], q["sigma"]) for p, q in zip(plain["parameters"], known["parameters"], strict=True)}
     assert all(after <= 1e-4 < before for name, (before, after) in sigma.items() if name[:2] in ("Fv", "Fc"))

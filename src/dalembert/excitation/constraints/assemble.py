@@ -136,8 +136,8 @@ def _torque_bounds(model: Model, limits: Limits, belief: Belief) -> list[Bounded
             continue
         parts = ca.jacobian(own, d.pi)[uncertain.tolist()] * ca.DM(belief.spread[uncertain]).T
         apart = ca.sum2(ca.sqrt(parts**2 + (_ROUNDED * bound / len(uncertain)) ** 2))
-        out += [Bounded(f"{label}, at most", own + apart, -math.inf, bound),
-                Bounded(f"{label}, at least", own - apart, -bound, math.inf)]  # fmt: skip
+        out += [Bounded(f"{label} at its highest", own + apart, -math.inf, bound),
+                Bounded(f"{label} at its lowest", own - apart, -bound, math.inf)]  # fmt: skip
     return out
 
 
