@@ -185,7 +185,7 @@ def test_torques_stay_within_what_the_bounds_allow(name, rng):
         tau = model.inverse_dynamics(m.y, m.yd, m.ydd, pi)
         for k, motor in enumerate(model.robot.motor_names):
             label = f"torque of {motor} [{effort_unit(units[motor])}]"
-            high, low = (values[f"{label}, at {edge}"] for edge in ("most", "least"))
+            high, low = (values[f"{label} at its {edge}"] for edge in ("highest", "lowest"))
             assert (tau[:, k] <= high + 1e-9).all()
             assert (tau[:, k] >= low - 1e-9).all()
             reached[k] = max(reached[k], float(((tau[:, k] - low) / (high - low)).max()))
