@@ -31,6 +31,7 @@ Matrix = tuple[Vector, Vector, Vector]
 # otherwise become an operation, and rounded descriptions give false base parameters (engine-notes.md).
 ANGLE_SNAP = 1e-9
 ENTRY_SNAP = 1e-12
+_ORTHOGONAL = 1e-14  # of R R' - 1: rounding, which making R orthogonal again would only replace by its own
 
 
 def snap_angle(angle: float) -> float:
@@ -116,7 +117,7 @@ class Placement:
 
     @classmethod
     def of(cls, position: ArrayLike = (0.0, 0.0, 0.0), rotation: ArrayLike | None = None) -> Placement:
-        """From array-likes; the rotation must be a proper orthogonal matrix to 1e-6 and is made one exactly."""
+        """From array-likes; the rotation must be a proper orthogonal matrix to 1e-6 and is made one to rounding."""
         p = np.asarray(position, dtype=float)
         r = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
         if p.shape != (3,) or r.shape != (3, 3) or not (np.isfinite(p).all() and np.isfinite(r).all()):
@@ -126,7 +127,9 @@ class Placement:
         u, _, vt = np.linalg.svd(r)
         if np.linalg.det(r) < 0.0 or np.abs(u @ vt - r).max() > 1e-6:
             raise RobotError(f"placement: rotation {r.tolist()} is not a rotation matrix")
-        p, r = snap(p), snap(u @ vt)
+        if np.abs(r @ r.T - np.eye(3)).max() > _ORTHOGONAL:
+            r = u @ vt
+        p, r = snap(p), snap(r)
         x, y, z = (_vector(row) for row in r)
         return cls(_vector(p), (x, y, z))
 
