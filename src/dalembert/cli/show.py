@@ -12,6 +12,7 @@ from dalembert.cli.console import AsJson, RobotName, Settings, bold, emit, load,
 from dalembert.model import Model
 from dalembert.motion import singularity_margins
 from dalembert.report.figure import draw
+from dalembert.robot.quantity import turning
 from dalembert.robot.robot_text import body_cells, loop_cells, motor_cells, sensor_cells
 
 __all__ = ["show"]
@@ -73,7 +74,7 @@ def _data(model: Model) -> dict[str, Any]:
 
 def _tables(model: Model, data: dict[str, Any]) -> list[Any]:
     robot = model.robot
-    degrees = {c.coordinate: c.is_angle for b in robot.bodies for c in b.joint.steps}
+    degrees = turning(robot.bodies)
     kind = "over-actuated" if model.n > model.r else "under-actuated" if model.n < model.r else "fully actuated"
     parts = (
         ("bodies", body_cells(robot)), ("loops", loop_cells(robot)), ("motors", motor_cells(robot)),

@@ -21,6 +21,10 @@ _NEGLIGIBLE = 0.01  # of the noise of one sample: torque of a prior value that c
 _ENTANGLED = 100.0  # inflation of the variance by the other parameters: 99 % of the torque is theirs
 _ROUNDING = 1e-12  # of the largest prior value: one that is nothing but sums that cancel
 _PARTNERS = 3
+_FAINT = (
+    "within these limits a value as large as any believed makes less torque than the noise of one sample; widen them "
+    "or record longer"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,8 @@ def expectation(
         most = largest.get(unit, np.inf)
         enough = min(scale[i], most) if value is None else abs(value) / _SHOWN
         shown = bool(not lost[i] and sigma[i] <= enough)
-        why = "" if shown else _why(i, names, m, lost, inflation, value, s)
-        if value is None and most < sigma[i] <= scale[i]:
-            why = (
-                "within these limits a value as large as any believed makes less torque than the noise of one sample; "
-                "widen them or record longer"
-            )
+        faint = value is None and most < sigma[i] <= scale[i]
+        why = "" if shown else _FAINT if faint else _why(i, names, m, lost, inflation, value, s)
         out.append(Expected(name, base.relation(i), unit, value, float(sigma[i]), float(inflation[i]), shown, why))
     return tuple(out)
 

@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.identification.prepare import Prepared
 from dalembert.identification.rows import Array
 from dalembert.parameters import INERTIAL
+from dalembert.robot.quantity import turning
 
 __all__ = ["dependence"]
 
@@ -70,7 +71,7 @@ def _states(prepared: Prepared) -> tuple[Array, Array, Array]:
     pick = model.position_map("independent")
     y, yd, ydd = prepared.rigid.sampled(_STATES)
     size = np.sqrt([np.mean((rate @ pick.T) ** 2, axis=0) for rate in (yd, ydd)])
-    angle = {s.coordinate: s.is_angle for body in model.robot.bodies for s in body.joint.steps}
+    angle = turning(model.robot.bodies)
     kind = np.array([angle[name] for name in model.independent])
     largest = np.zeros((2, model.r))
     for alike in (kind, ~kind):

@@ -44,6 +44,7 @@ from dalembert.logs import LogSource
 from dalembert.model import Model, build_model
 from dalembert.parameters import UNITS
 from dalembert.robot import EffortKind, Robot, with_payload
+from dalembert.robot.quantity import turning
 from dalembert.signals import SignalSettings
 
 __all__ = [
@@ -369,10 +370,10 @@ def column_units(
         symbol = name.partition("_")[0]
         if symbol in UNITS:
             units[name] = UNITS[symbol]
-    steps = {s.coordinate: "rad" if s.is_angle else "m" for b in model.robot.bodies for s in b.joint.steps}
+    angle = turning(model.robot.bodies)
     for effort in model.robot.efforts:
         terms = getattr(effort.on, "terms", ())
-        length = "m" if not terms or steps[terms[0][0]] == "m" else "rad"
+        length = "rad" if terms and angle[terms[0][0]] else "m"
         units |= _effort_units(effort.kind, effort.parameters, length)
     if laws is not None and described is not None:
         lengths = coordinate_units(described)

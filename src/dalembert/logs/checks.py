@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.errors import LogError
 from dalembert.logs.log import Array
 from dalembert.robot.description import Robot
+from dalembert.robot.quantity import turning
 
 __all__ = ["DEGREES", "SLUGGISH", "Scan", "check_signals", "turn_ratios"]
 
@@ -70,9 +71,9 @@ class Scan:
 
 def turn_ratios(robot: Robot) -> dict[str, float]:
     """Largest ratio from an angle to each motor or sensor; those that read slides are left out."""
-    angles = {step.coordinate for body in robot.bodies for step in body.joint.steps if step.is_angle}
+    angle = turning(robot.bodies)
     terms = [(m.name, m.turns) for m in robot.motors] + [(s.name, s.reads) for s in robot.sensors]
-    return {name: max(abs(r) for _, r in t) for name, t in terms if all(c in angles for c, _ in t)}
+    return {name: max(abs(r) for _, r in t) for name, t in terms if all(angle[c] for c, _ in t)}
 
 
 def check_signals(scan: Scan, robot: Robot, units_given: bool) -> tuple[str, ...]:

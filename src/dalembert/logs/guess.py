@@ -19,6 +19,7 @@ from dalembert.logs.channels import UNITS, Channel, ChannelMap, TimeChannel
 from dalembert.logs.log import Array
 from dalembert.logs.table import Table, open_table
 from dalembert.robot.description import Robot
+from dalembert.robot.quantity import turning
 
 __all__ = ["Guess", "angular_places", "guess_channels"]
 
@@ -114,7 +115,7 @@ def _read(name: str) -> _Column:
 
 def angular_places(robot: Robot) -> dict[str, bool]:
     """True for motors and sensors that turn, False for those that slide."""
-    angle = {s.coordinate: s.is_angle for b in robot.bodies for s in b.joint.steps}
+    angle = turning(robot.bodies)
     places = [(m.name, m.turns) for m in robot.motors] + [(s.name, s.reads) for s in robot.sensors]
     return {name: angle[terms[0][0]] for name, terms in places}
 

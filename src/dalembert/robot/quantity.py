@@ -40,6 +40,7 @@ __all__ = [
     "motion_of",
     "parameter_quantity",
     "position_units",
+    "turning",
 ]
 
 
@@ -107,15 +108,20 @@ SLIDE: Motion = {
 EITHER: Motion = {key: turn | SLIDE[key] for key, turn in TURN.items()}
 
 
+def turning(bodies: Iterable[Body]) -> dict[str, bool]:
+    """True for every joint coordinate that is an angle, False for those that slide."""
+    return {step.coordinate: step.is_angle for body in bodies for step in body.joint.steps}
+
+
 def motion_of(bodies: Iterable[Body], name: str) -> Motion:
     """Quantities of a joint coordinate, or of a motor or sensor."""
-    turns = {step.coordinate: step.is_angle for body in bodies for step in body.joint.steps}
+    turns = turning(bodies)
     return EITHER if name not in turns else TURN if turns[name] else SLIDE
 
 
 def position_units(robot: Robot) -> dict[str, str]:
     """``rad`` or ``m`` for every coordinate, motor and sensor; what turns with several joints is in the first one's."""
-    of = {step.coordinate: "rad" if step.is_angle else "m" for body in robot.bodies for step in body.joint.steps}
+    of = {name: "rad" if angle else "m" for name, angle in turning(robot.bodies).items()}
     places = [(motor.name, motor.turns) for motor in robot.motors] + [(s.name, s.reads) for s in robot.sensors]
     return {name: of[terms[0][0]] for name, terms in places} | of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dalembert.identification.friction.model import FrictionModel
 from dalembert.robot.description import Coordinate, Distance, Effort, EffortKind, Robot
+from dalembert.robot.quantity import turning
 
 __all__ = ["coordinate_units", "friction_coordinates", "without_friction"]
 
@@ -17,7 +18,7 @@ def friction_coordinates(robot: Robot) -> dict[str, Coordinate | Distance]:
 
 def coordinate_units(robot: Robot) -> dict[str, str]:
     """Length unit of each friction coordinate by name, rad or m."""
-    angle = {s.coordinate: s.is_angle for b in robot.bodies for s in b.joint.steps}
+    angle = turning(robot.bodies)
     places = friction_coordinates(robot)
     return {name: "rad" if isinstance(on, Coordinate) and angle[on.terms[0][0]] else "m" for name, on in places.items()}
 

@@ -10,6 +10,7 @@ from dalembert.report.evidence import Evidence, Track
 from dalembert.report.numbers import percent, significant
 from dalembert.report.panels import Curve, Panel
 from dalembert.report.sections.contract import Content
+from dalembert.robot.quantity import turning
 
 __all__ = ["scaled_eigenvalues", "section"]
 
@@ -29,7 +30,7 @@ def section(evidence: Evidence) -> Content | None:
     if evidence.model is None or not evidence.tracks:
         return None
     model = evidence.model.model
-    angle = {s.coordinate: s.is_angle for b in model.robot.bodies for s in b.joint.steps}
+    angle = turning(model.robot.bodies)
     names = [(name, "kg m²" if angle[name] else "kg") for name in model.independent]
     pictures, logs = [], []
     for number, track in enumerate(evidence.tracks):
